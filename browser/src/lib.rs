@@ -7,6 +7,7 @@
 //! With `TENURE_SCREENSHOTS=directory`, [`Person::photo`] writes pictures there, and so does every step that fails.
 
 mod axe;
+pub mod chaos;
 mod driver;
 mod person;
 mod story;

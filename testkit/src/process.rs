@@ -127,6 +127,31 @@ pub fn status_within(limit: Duration, command: &mut Command) -> std::io::Result<
     Ok(status)
 }
 
+/// Stops a process that another one has started, and all its children: what a laptop does when it is closed.
+pub fn stop_tree(id: u32) {
+    signal_tree(id, Signal::STOP);
+}
+
+/// Lets all of them go on.
+pub fn continue_tree(id: u32) {
+    signal_tree(id, Signal::CONT);
+}
+
+/// Kills all of them. None of them can start another one meanwhile.
+pub fn kill_tree(id: u32) {
+    signal_tree(id, Signal::STOP);
+    signal_tree(id, Signal::KILL);
+    let root = i32::try_from(id).ok().and_then(Pid::from_raw);
+    within(BURIAL, || root.and_then(stat).is_none_or(|stat| "ZX".contains(stat.state)));
+}
+
+fn signal_tree(id: u32, signal: Signal) {
+    let Some(root) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return };
+    for pid in [root].into_iter().chain(descendants(root)) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
 /// The data of the system about a process.
 struct Stat {
     state: char,

@@ -1,4 +1,4 @@
-//! `cargo xtask chaos`: load with faults on a real database, or wrong builds that its checks have to find.
+//! `cargo xtask chaos`: load with faults on a real database, or on the pages; or wrong builds that the checks have to find.
 
 use std::process::{Command, ExitCode};
 
@@ -9,7 +9,7 @@ use crate::engines::{self, Ready};
 use crate::servers::{cargo, root};
 
 /// What the tests of CI are built with: one selection, so that nothing is built anew.
-const BUILD: [&str; 5] = ["build", "--workspace", "--all-features", "--bin", "chaos"];
+const BUILD: [&str; 4] = ["build", "--workspace", "--all-features", "--bin"];
 
 /// What it needs: the servers, a clock that can be set, and a file system of its own.
 pub(crate) const PACKAGES: [&str; 4] = [Kind::Postgres.package(), Kind::MariaDb.package(), "faketime", "e2fsprogs"];
@@ -21,12 +21,16 @@ const BESIDES: [(&str, &[&str], Option<&str>); 3] = [
     ("multi-primary", &[], Some("mysql-9.7")),
 ];
 
+/// What the pages need.
+pub(crate) const BROWSERS: [&str; 2] = ["chromium", "chromium-driver"];
+
 /// Builds it, runs it, and exits as it does. `arguments` are the program's own.
-pub(crate) fn run(planted: bool, arguments: &[String]) -> ExitCode {
-    match started(planted, arguments) {
+pub(crate) fn run(pages: bool, planted: bool, arguments: &[String]) -> ExitCode {
+    let (program, packages) = if pages { ("pages", &BROWSERS[..]) } else { ("chaos", &PACKAGES[..]) };
+    match started(program, packages, planted, arguments) {
         Ok(code) => code,
         Err(reason) => {
-            println!("FAILED chaos: {reason}");
+            println!("FAILED {program}: {reason}");
             ExitCode::FAILURE
         }
     }
@@ -35,15 +39,15 @@ pub(crate) fn run(planted: bool, arguments: &[String]) -> ExitCode {
 /// Runs the load on a database for so many minutes; an error is its verdict.
 pub(crate) fn load(backend: &str, minutes: u32) -> Result<(), String> {
     let arguments = ["--backend", backend, "--minutes", &minutes.to_string()].map(str::to_owned);
-    match started(false, &arguments)? {
+    match started("chaos", &PACKAGES, false, &arguments)? {
         code if code == ExitCode::SUCCESS => Ok(()),
         code => Err(format!("the load on {backend} did not pass ({code:?})")),
     }
 }
 
-fn started(planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
-    let mut command = Command::new(root().join("target/debug/chaos"));
-    debian::install(&PACKAGES)?;
+fn started(program: &str, packages: &[&str], planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
+    let mut command = Command::new(root().join("target/debug").join(program));
+    debian::install(packages)?;
     for (backend, packages, engine) in BESIDES {
         if !arguments.iter().any(|argument| argument.split('=').any(|part| part == backend)) {
             continue;
@@ -54,7 +58,7 @@ fn started(planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
         }
     }
     let could_not = |error: std::io::Error| error.to_string();
-    let built = cargo().args(BUILD).current_dir(root()).status().map_err(could_not)?;
+    let built = cargo().args(BUILD).arg(program).current_dir(root()).status().map_err(could_not)?;
     if !built.success() {
         return Err(built.to_string());
     }

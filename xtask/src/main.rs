@@ -83,6 +83,9 @@ enum Chore {
     /// group-replication|multi-primary`; `--minutes`, `--hours`, `--seed`, `--faults`, `--without`; exits with
     /// 0 if nothing was found, 1 if something was, 3 if too little happened to say
     Chaos {
+        /// Run people at the forms of the shop in real browsers instead: `--minutes`, `--seed`, `--no-faults`, `--keep`
+        #[arg(long)]
+        pages: bool,
         /// Run wrong builds instead, until the checks find each of them
         #[arg(long)]
         planted: bool,
@@ -148,7 +151,7 @@ fn main() -> ExitCode {
         Chore::Guarantees { only, shard, list } => guarantees::run(&only, shard, list),
         Chore::Engines { list: true, .. } => engines::list(),
         Chore::Engines { only, .. } => engines::run(&only),
-        Chore::Chaos { planted, options } => chaos::run(planted, &options),
+        Chore::Chaos { pages, planted, options } => chaos::run(pages, planted, &options),
         Chore::Simulate { seeds, from, seed } => simulate::run(seeds, from, seed),
         Chore::Fuzz { list: true, .. } => fuzz::list(),
         Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),

@@ -141,6 +141,8 @@ pub(crate) const STEPS: [Step; 31] = [
         axe: true,
         ..Step::of_everything("browser", &["browser"])
     },
+    // People at the forms in real browsers, with faults of the network, the server and the browsers: a short run.
+    Step { packages: &chaos::BROWSERS, ..Step::of_everything("pages", &["pages"]) },
 ];
 
 impl Step {

@@ -1,0 +1,180 @@
+//! After a round, when everything is whole again: where each text that is not saved is offered to its author.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use super::Result;
+use super::check::{Fate, fates};
+use super::evidence::Evidence;
+use super::history::{Place, What};
+use super::marker::Marker;
+use super::page::{Control, Page};
+use super::script::Script;
+
+/// The most drafts that are restored into one form, one after the other.
+const DRAFTS: usize = 12;
+/// How long the form of an order may be held by somebody whose page was left.
+const HELD: Duration = Duration::from_secs(20);
+
+/// A form in which texts were typed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    author: String,
+    order: String,
+    form: String,
+}
+
+impl Script {
+    /// Looks into all open tabs, and leaves them, so that nothing more is sent.
+    pub(super) async fn leaves_all_tabs(&mut self) -> Result<()> {
+        for tab in 0..self.visitor.tabs() {
+            // A tab that does not answer offers nothing.
+            if self.visitor.goes_to_tab(tab).await.is_err() {
+                continue;
+            }
+            if let Ok(page) = self.looks().await {
+                self.is_offered(&page, Place::Tab);
+            }
+            self.visitor.goes_away().await?;
+        }
+        Ok(())
+    }
+
+    /// Opens the forms in which texts of unknown fate were typed in this browser, as their authors, and then the pages of kept forms.
+    pub(super) async fn looks_for(&mut self, evidence: &Evidence) -> Result<()> {
+        let mut wanted = self.unknown(evidence);
+        let mut forms: BTreeMap<Form, BTreeSet<Marker>> = BTreeMap::new();
+        for event in evidence.events.iter().filter(|event| event.browser == self.visitor.browser) {
+            let What::Typed { marker, order, form, .. } = &event.what else { continue };
+            if wanted.contains(marker) {
+                let form = Form { author: event.person.clone(), order: order.clone(), form: form.clone() };
+                forms.entry(form).or_default().insert(marker.clone());
+            }
+        }
+        for (form, markers) in &forms {
+            self.becomes(&form.author).await?;
+            self.restores_drafts(form, markers).await?;
+        }
+        for marker in self.offered() {
+            wanted.remove(&marker);
+        }
+        self.opens_kept_pages(evidence, &wanted).await
+    }
+
+    /// The texts of this browser that are not known to be saved, offered or given up.
+    fn unknown(&self, evidence: &Evidence) -> BTreeSet<Marker> {
+        let fates = fates(evidence);
+        let is_unknown = |fate: &Fate| !matches!(fate, Fate::Saved | Fate::Offered | Fate::Withdrawn);
+        let own = self.recorder.typed_in(self.visitor.browser);
+        own.into_iter().filter(|marker| fates.get(marker).is_some_and(is_unknown)).collect()
+    }
+
+    fn offered(&self) -> BTreeSet<Marker> {
+        let offered = self.recorder.events().into_iter().filter_map(|event| match event.what {
+            What::Offered { markers, .. } => Some(markers),
+            _ => None,
+        });
+        offered.flatten().collect()
+    }
+
+    async fn becomes(&mut self, person: &str) -> Result<()> {
+        if self.visitor.person != person {
+            self.signs_in(person).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts one draft after the other into the form, until all of these texts were there, or none is offered any more.
+    async fn restores_drafts(&mut self, form: &Form, markers: &BTreeSet<Marker>) -> Result<()> {
+        for _ in 0..DRAFTS {
+            let Some(mut page) = self.opens_form(form).await? else { return Ok(()) };
+            self.is_offered(&page, Place::Draft);
+            let is_last = !page.controls.contains(&Control::Restore);
+            if !is_last {
+                self.visitor.presses(Control::Restore).await?;
+                page = self.sees_more_than(&page).await;
+                self.is_offered(&page, Place::Draft);
+            }
+            // So that the next one is offered.
+            self.visitor.forgets_the_draft().await?;
+            self.visitor.goes_away().await?;
+            if is_last || markers.is_subset(&self.offered()) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The form, with the offer of a draft if there is one; none if it cannot be opened.
+    async fn opens_form(&mut self, form: &Form) -> Result<Option<Page>> {
+        let end = Instant::now() + HELD;
+        loop {
+            let opened = async {
+                if form.form == "shipping" {
+                    return self.visitor.goes_to(&format!("/orders/{}/shipping", form.order)).await;
+                }
+                self.visitor.goes_to(&format!("/orders/{}", form.order)).await?;
+                self.visitor.presses(Control::Edit).await
+            };
+            opened.await?;
+            let page = self.looks().await?;
+            if page.is_open() {
+                // The script has run when it says how the form stands.
+                return Ok(Some(self.looks_until(|page| !page.mode.is_empty()).await));
+            }
+            if Instant::now() > end {
+                return Ok(None);
+            }
+            sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    /// The page once it shows other texts than before.
+    async fn sees_more_than(&mut self, before: &Page) -> Page {
+        let texts = before.shown();
+        self.looks_until(|page| !page.is_error() && page.shown() != texts).await
+    }
+
+    /// The page as soon as it is as expected, or after three seconds.
+    async fn looks_until(&mut self, is_expected: impl Fn(&Page) -> bool) -> Page {
+        let end = Instant::now() + Duration::from_secs(3);
+        loop {
+            let page = self.looks().await.unwrap_or_default();
+            if is_expected(&page) || Instant::now() > end {
+                return page;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Opens the pages of refused forms on which these texts were shown, as in the browser's history.
+    async fn opens_kept_pages(&mut self, evidence: &Evidence, wanted: &BTreeSet<Marker>) -> Result<()> {
+        let mut left = wanted.clone();
+        for event in evidence.events.iter().rev() {
+            let What::Shown { markers, address, .. } = &event.what else { continue };
+            let is_kept = address.contains("kept");
+            let own = markers.iter().filter(|marker| marker.author == event.person).any(|marker| left.contains(marker));
+            if !is_kept || !own {
+                continue;
+            }
+            self.becomes(&event.person).await?;
+            self.visitor.goes_to(address).await?;
+            let page = self.looks().await?;
+            self.is_offered(&page, Place::KeptPage);
+            for marker in page.shown() {
+                left.remove(&marker);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_offered(&self, page: &Page, place: Place) {
+        let own = page.shown().into_iter().filter(|marker| marker.author == self.visitor.person);
+        let markers: BTreeSet<Marker> = own.collect();
+        if !markers.is_empty() {
+            self.records(What::Offered { markers, place });
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What people do at forms, and which of it is possible on a page.
+
+use super::marker::Field;
+use super::page::{Control, Page};
+
+/// Something that a person does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Gesture {
+    OpenShipping,
+    OpenEdit,
+    Type(Field),
+    Save,
+    /// Presses Save twice.
+    SaveTwice,
+    /// Presses Save while the browser has no connection, which comes back later.
+    SaveOffline,
+    /// Presses Save, and does not wait for the answer.
+    SaveAndReload,
+    SaveAndClose,
+    /// Presses Save, and all processes of the browser are killed.
+    SaveAndDie,
+    Press(Control),
+    Reload,
+    Back,
+    Forward,
+    /// Closes the tab and opens the form in another one.
+    ComeAgain,
+    SecondTab,
+    OtherTab,
+    /// The machine sleeps until the lease has expired.
+    Sleep,
+    /// A tab crashes, like one that runs out of memory.
+    Crash,
+    /// All processes of the browser are killed, and it is started again with the same profile.
+    Die,
+    SignOut,
+    /// Another operator signs in in the same browser, without signing out the first one.
+    OtherPerson,
+}
+
+impl Gesture {
+    /// The faults of a browser or its machine: each happens once, and then by chance.
+    pub(super) const FAULTS: [Gesture; 5] =
+        [Gesture::Crash, Gesture::Sleep, Gesture::SaveAndDie, Gesture::SaveOffline, Gesture::Die];
+
+    /// What is possible on this page, and how often it is chosen. `has_text`: the page has text of the person that is not saved.
+    pub(super) fn possible(page: &Page, has_text: bool, tabs: usize, is_shared: bool) -> Vec<(Gesture, u64)> {
+        let has = |control| page.controls.contains(&control);
+        let mut possible = vec![
+            (Gesture::OpenShipping, if page.form.is_empty() { 20 } else { 2 }),
+            (Gesture::OpenEdit, if page.form.is_empty() { 12 } else { 1 }),
+            (Gesture::Reload, if page.is_error() { 20 } else { 4 }),
+            (Gesture::Back, 3),
+            (Gesture::Forward, 2),
+            (Gesture::ComeAgain, 2),
+            (if tabs == 1 { Gesture::SecondTab } else { Gesture::OtherTab }, 4),
+        ];
+        if page.is_open() && page.is_writable {
+            let weight = if has_text { 7 } else { 40 };
+            possible.extend(Field::ALL.map(|field| (Gesture::Type(field), weight)));
+            possible.extend([
+                (Gesture::Crash, 1),
+                (Gesture::Die, 1),
+                (Gesture::Sleep, 1),
+                (Gesture::SignOut, 1),
+                (Gesture::OtherPerson, if is_shared { 2 } else { 0 }),
+            ]);
+        }
+        if has(Control::Save) {
+            possible.push((Gesture::Save, if has_text { 36 } else { 2 }));
+        }
+        if has(Control::Save) && has_text {
+            possible.extend([
+                (Gesture::SaveTwice, 10),
+                (Gesture::SaveOffline, 4),
+                (Gesture::SaveAndReload, 4),
+                (Gesture::SaveAndClose, 3),
+                (Gesture::SaveAndDie, 1),
+            ]);
+        }
+        let weight = |control| match control {
+            Control::Save | Control::Edit | Control::See => 0,
+            Control::Discard | Control::Leave | Control::Theirs => 2,
+            Control::Stop => 4,
+            _ => 14,
+        };
+        possible.extend(page.controls.iter().map(|control| (Gesture::Press(*control), weight(*control))));
+        possible
+    }
+}

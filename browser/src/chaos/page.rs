@@ -1,0 +1,180 @@
+//! What a person sees: the state of a page, its texts, and what can be pressed.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::marker::{Field, Marker};
+
+/// What can be pressed on a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Control {
+    Save,
+    /// Changes the typed text first, on the version that the conflict page shows.
+    EditFirst,
+    /// Opens the form again, with the text of a lost one.
+    Again,
+    /// Takes the form over from one's own other tab.
+    Move,
+    /// Requests the lock again, or sends the kept form again.
+    Retry,
+    /// Puts a draft into the form.
+    Restore,
+    Discard,
+    /// Asks now what became of a save without an answer; gives it up.
+    Check,
+    Stop,
+    /// Leaves without saving.
+    Leave,
+    /// Drops one's own change, and keeps theirs.
+    Theirs,
+    /// Opens the whole order for editing.
+    Edit,
+    See,
+}
+
+impl Control {
+    const ALL: [(Control, &'static str); 13] = [
+        (Control::Save, "[data-tenure-action=save]"),
+        (Control::EditFirst, "#conflict button[name=edit-first]"),
+        (Control::Again, "[data-tenure-action=again], #again button.main:not([formaction])"),
+        (
+            Control::Move,
+            "[data-tenure-action=move], form[action$='/edit/move-here'] button, button[formaction$='/edit/move-here']",
+        ),
+        (Control::Retry, "[data-tenure-action=retry], main .buttons > form:not([action$='/edit/move-here']) button"),
+        (Control::Restore, "[data-tenure-draft-restore]"),
+        (Control::Discard, "[data-tenure-draft-discard]"),
+        (Control::Check, "[data-tenure-check]"),
+        (Control::Stop, "[data-tenure-stop]"),
+        (Control::Leave, "button[form=leave]"),
+        (Control::Theirs, "main a[data-tenure-drop]"),
+        (Control::Edit, "form[action$='/edit'] button.wide"),
+        (Control::See, "[data-tenure-action=see]"),
+    ];
+
+    pub(super) fn css(self) -> &'static str {
+        Self::ALL.iter().find(|(control, _)| *control == self).map_or("", |(_, css)| css)
+    }
+}
+
+/// A page, as far as its person sees it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Page {
+    /// Another number for each loaded page.
+    pub(super) loaded: f64,
+    pub(super) path: String,
+    pub(super) address: String,
+    /// The state of the page: `OE-1`. Empty on an error page of the browser.
+    pub(super) state: String,
+    /// `shipping`, `edit`, `conflict`, or empty.
+    pub(super) form: String,
+    /// The state of the form's lease: `held`, `saving`.
+    pub(super) mode: String,
+    pub(super) version: Option<i64>,
+    pub(super) is_writable: bool,
+    /// The message after a redirect.
+    pub(super) flash: String,
+    /// The texts of the fields, and all that is visible.
+    pub(super) fields: Vec<String>,
+    pub(super) text: String,
+    /// The drafts in this browser, in short.
+    pub(super) drafts: Vec<String>,
+    pub(super) controls: BTreeSet<Control>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    loaded: f64,
+    path: String,
+    address: String,
+    state: String,
+    form: String,
+    mode: String,
+    version: String,
+    writable: bool,
+    flash: String,
+    fields: Vec<String>,
+    text: String,
+    drafts: Vec<String>,
+    controls: Vec<usize>,
+}
+
+impl Page {
+    /// The script that looks at a page, and its arguments.
+    pub(super) fn script() -> (&'static str, Vec<Value>) {
+        let selectors = Control::ALL.map(|(_, css)| css);
+        let fields = Field::ALL.map(Field::css);
+        (include_str!("page.js"), vec![json!(selectors), json!(fields)])
+    }
+
+    /// What the script found.
+    pub(super) fn read(found: Value) -> serde_json::Result<Page> {
+        let found: Found = serde_json::from_value(found)?;
+        // `v7.5f2b…`
+        let version = found.version.strip_prefix('v').and_then(|rest| rest.split('.').next()?.parse().ok());
+        Ok(Page {
+            loaded: found.loaded,
+            path: found.path,
+            address: found.address,
+            state: found.state,
+            form: found.form,
+            mode: found.mode,
+            version,
+            is_writable: found.writable,
+            flash: found.flash,
+            fields: found.fields,
+            text: found.text,
+            drafts: found.drafts,
+            controls: found.controls.into_iter().map(|at| Control::ALL[at].0).collect(),
+        })
+    }
+
+    /// Whether the browser shows its own page, because nothing came.
+    pub(super) fn is_error(&self) -> bool {
+        self.state.is_empty()
+    }
+
+    /// Whether it is a form with fields.
+    pub(super) fn is_open(&self) -> bool {
+        !self.fields.is_empty()
+    }
+
+    /// The number of the order that it is about.
+    pub(super) fn order(&self) -> &str {
+        self.path.strip_prefix("/orders/").and_then(|rest| rest.split('/').next()).unwrap_or_default()
+    }
+
+    /// The markers on it.
+    pub(super) fn shown(&self) -> BTreeSet<Marker> {
+        Marker::all_in(&self.text)
+    }
+
+    /// This person's markers that its form would send: those in the fields, or on a page about kept text, all of them.
+    pub(super) fn own(&self, person: &str) -> BTreeSet<Marker> {
+        let all = if self.is_open() { Marker::all_in(&self.fields.join("\n")) } else { self.shown() };
+        all.into_iter().filter(|marker| marker.author == person).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_is_read_from_what_the_script_finds() {
+        let found = json!({ "loaded": 1.5, "path": "/orders/17/kept/9", "address": "/orders/17/kept/9", "state": "CP-2",
+            "form": "conflict", "mode": "free", "version": "v12.0a", "writable": false, "flash": "", "fields": [],
+            "text": "yours ~m-park-0001~ theirs ~m-minji-0002~", "drafts": [], "controls": [0, 1] });
+        let page = Page::read(found).expect("it is whole");
+        assert_eq!((page.order(), page.version, page.is_open()), ("17", Some(12), false));
+        assert_eq!(page.controls, [Control::Save, Control::EditFirst].into());
+        assert_eq!((page.shown().len(), page.own("park").len()), (2, 1));
+    }
+
+    #[test]
+    fn page_of_the_browser_itself_is_an_error_page() {
+        assert!(Page::default().is_error());
+    }
+}
