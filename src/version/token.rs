@@ -229,6 +229,39 @@ mod tests {
     }
 
     #[test]
+    fn a_token_is_written_as_it_is_read() {
+        let text = "v7.00bc1db5b3d0aa4f";
+        let token: Token = text.parse().expect("a token");
+        assert_eq!((token.version().number(), token.to_string()), (7, text.to_owned()));
+        assert_eq!((token.etag(), format!("{token:?}")), (format!("\"{text}\""), format!("VersionToken({text})")));
+        assert!(Token::from_etag(&token.etag()).is_ok_and(|read| read == token));
+        let json = serde_json::to_string(&token).expect("JSON");
+        assert_eq!(json, format!("\"{text}\""));
+        assert!(serde_json::from_str::<Token>(&json).is_ok_and(|read| read == token));
+        assert!(serde_json::from_str::<Token>("\"v7\"").is_err());
+        for other in ["v8.00bc1db5b3d0aa4f", "v7.00bc1db5b3d0aa4e"] {
+            assert!(token != other.parse().expect("a token"), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_token_fits_its_aggregate_and_a_version_any() {
+        let (mine, other) = (LockKey::new("Order", "1"), LockKey::new("Order", "2"));
+        let token = Token { version: Version::FIRST, fingerprint: fingerprint(&mine), aggregate: PhantomData };
+        for expected in [Expected::from(token), Expected::from(&token)] {
+            assert_eq!((expected.fits(&mine), expected.fits(&other)), (true, false));
+            assert_eq!((expected.version, format!("{expected:?}")), (Version::FIRST, "Expected(1)".to_owned()));
+        }
+        assert!(Expected::<Anything>::from(Version::FIRST).fits(&other));
+    }
+
+    #[test]
+    fn a_refused_text_is_cut_for_the_message() {
+        let refused = "x".repeat(50).parse::<Token>().expect_err("no token").to_string();
+        assert!(refused.starts_with(&format!("`{}` is not a version token", "x".repeat(40))), "{refused}");
+    }
+
+    #[test]
     fn only_one_strong_entity_tag_is_a_precondition() {
         assert!(Token::from_etag("\"v7.5f2bc1db5b3d0aa4\"").is_ok());
         for text in ["*", "W/\"v7.5f2bc1db5b3d0aa4\"", "v7.5f2bc1db5b3d0aa4", "\"", "\"\""] {
