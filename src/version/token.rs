@@ -214,6 +214,7 @@ impl<A> fmt::Debug for Expected<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Aggregate;
 
     struct Anything;
 
@@ -242,6 +243,20 @@ mod tests {
         for other in ["v8.00bc1db5b3d0aa4f", "v7.00bc1db5b3d0aa4e"] {
             assert!(token != other.parse().expect("a token"), "{other}");
         }
+    }
+
+    #[derive(Aggregate)]
+    #[aggregate(table = "orders")]
+    struct Order {
+        #[aggregate(id)]
+        no: String,
+    }
+
+    #[test]
+    fn a_token_is_of_one_id() {
+        let order = Order { no: "1".into() };
+        let token = VersionToken::<Order>::new(&order.no, Version::FIRST);
+        assert_eq!((token.is_of(&"1".into()), token.is_of(&"2".into())), (true, false));
     }
 
     #[test]

@@ -96,6 +96,9 @@ impl Mutants {
         let mut command = self.command(room, globs);
         command.args(["--in-place", "--colors=never", "--output"]).arg(&output);
         command.args(room.options.iter().map(|option| format!("--cargo-arg={option}")));
+        if !room.tests.is_empty() {
+            command.arg(format!("--cargo-test-arg={}", room.tests));
+        }
         // Nobody debugs a mutant, and linking takes most of its time.
         command.env("CARGO_TARGET_DIR", self.folder.join("build")).env("CARGO_PROFILE_DEV_DEBUG", "0");
         let status = command.status().map_err(|error| format!("cargo-mutants: {error}"))?;

@@ -71,6 +71,10 @@ fn the_policy_decides_about_the_same_field() {
     assert_eq!(merged(&Merge::disjoint(), theirs, mine), None);
     assert_eq!(merged(&Merge::mine(), theirs, mine), whole(mine));
     assert_eq!(merged(&Merge::theirs(), theirs, mine), whole(theirs));
+    let form = |order: &mut Order| (order.note, order.sum) = ("rice".into(), 4);
+    let other_note = |order: &mut Order| (order.note, order.sum) = ("tea".into(), 5);
+    let both = whole(|order| (order.note, order.sum) = ("tea".into(), 4));
+    assert_eq!(merged(&Merge::mine(), other_note, form), both, "theirs in another field stays");
     let only_sums = Merge::by_field(|field| match &*field.path {
         "sum" => Resolution::Mine,
         _ => Resolution::Conflict,
