@@ -5,5 +5,7 @@ pub(in crate::storage) mod address;
 pub(in crate::storage) mod checkout;
 pub(in crate::storage) mod hosts;
 pub(in crate::storage) mod recent;
+#[cfg(test)]
+pub(in crate::storage) mod refusing;
 pub(in crate::storage) mod reserve;
 pub(in crate::storage) mod transport;
