@@ -53,7 +53,7 @@ impl Patroni {
     /// Starts both, with room for this number of connections. The database [`DATABASE`] exists, and no client needs a password.
     pub fn start(connections: u32) -> Result<Self, StartError> {
         let etcd = Etcd::start()?;
-        let mut patroni = Patroni { members: Vec::new(), etcd: etcd };
+        let mut patroni = Patroni { members: Vec::new(), etcd };
         for at in 0..2 {
             let member = Member::install(at, connections, patroni.etcd.port())?;
             member.start()?;
