@@ -12,6 +12,7 @@ mod fuzz;
 mod guarantees;
 mod guide;
 mod package;
+mod patroni;
 mod readme;
 mod servers;
 mod simulate;
