@@ -178,7 +178,7 @@ async fn ask<T: Send + 'static>(
 /// The network of each node, and the URLs by which clients come through them.
 async fn networks(nodes: &[String], backend: Backend, way: Way) -> Result<(Vec<Proxy>, Vec<String>)> {
     if way == Way::Router {
-        let proxy = Proxy::to(Router::start(nodes.to_vec()).into()).await?;
+        let proxy = Proxy::to(Router::start(nodes.to_vec())).await?;
         let url = through(&nodes[0], &proxy)?;
         return Ok((vec![proxy], vec![url]));
     }

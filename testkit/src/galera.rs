@@ -17,8 +17,8 @@ use crate::server::Server;
 /// The provider of Debian's package galera-4, on which mariadb-server depends.
 const PROVIDER: &str = "/usr/lib/galera/libgalera_smm.so";
 
-/// A node copies the data of another one, which takes some seconds.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// A node copies the data of another one, which takes some seconds, and minutes on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A second attempt is necessary only if another program takes a port at the same moment.
 const TRIES: usize = 3;

@@ -1,7 +1,9 @@
 //! PostgreSQL under Patroni: two servers with synchronous replication. Patroni keeps in etcd who is the primary, promotes the standby, and ends
 //! a primary that cannot reach etcd.
 
+use std::env;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,10 +52,13 @@ struct State {
 }
 
 impl Patroni {
+    /// The environment variable that names Patroni's program, where it is not the installed one.
+    pub const VARIABLE: &str = "TENURE_PATRONI_PROGRAM";
+
     /// Starts both, with room for this number of connections. The database [`DATABASE`] exists, and no client needs a password.
     pub fn start(connections: u32) -> Result<Self, StartError> {
         let etcd = Etcd::start()?;
-        let mut patroni = Patroni { members: Vec::new(), etcd: etcd };
+        let mut patroni = Patroni { members: Vec::new(), etcd };
         for at in 0..2 {
             let member = Member::install(at, connections, patroni.etcd.port())?;
             member.start()?;
@@ -186,7 +191,7 @@ impl Member {
     }
 
     fn start(&self) -> Result<(), StartError> {
-        let mut command = self.home.command(&installed("patroni", "patroni")?);
+        let mut command = self.home.command(&program()?);
         // Python needs to know that the texts of its files are Unicode.
         command.env("LC_ALL", "C.UTF-8").arg(self.home.folder().join("patroni.yml"));
         let log = self.home.log()?;
@@ -221,6 +226,13 @@ impl Member {
     /// A panic of another test does not make the member unusable.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn program() -> Result<PathBuf, StartError> {
+    match env::var_os(Patroni::VARIABLE).filter(|path| !path.is_empty()) {
+        Some(path) => Ok(path.into()),
+        None => installed("patroni", "patroni"),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::process::{Command, ExitCode};
 
-use testkit::Kind;
+use testkit::{Kind, Patroni};
 
 use crate::debian;
 use crate::engines::{self, Ready};
+use crate::patroni;
 use crate::servers::{cargo, root};
 
 /// What the tests of CI are built with: one selection, so that nothing is built anew.
@@ -16,7 +17,7 @@ pub(crate) const PACKAGES: [&str; 4] = [Kind::Postgres.package(), Kind::MariaDb.
 
 /// What it needs besides for a backend: packages, and an engine of `cargo xtask engines` whose programs it starts.
 const BESIDES: [(&str, &[&str], Option<&str>); 3] = [
-    ("patroni", &["patroni", "python3-etcd", "etcd-server"], None),
+    ("patroni", &["python3-venv", "etcd-server"], None),
     ("group-replication", &[], Some("mysql-9.7")),
     ("multi-primary", &[], Some("mysql-9.7")),
 ];
@@ -53,6 +54,9 @@ fn started(program: &str, packages: &[&str], planted: bool, arguments: &[String]
             continue;
         }
         debian::install(packages)?;
+        if backend == "patroni" {
+            command.env(Patroni::VARIABLE, patroni::fetch()?);
+        }
         if let Some(engine) = engine {
             Ready::of(engines::by_name(engine)?)?.provide(&mut command);
         }

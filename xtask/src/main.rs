@@ -14,6 +14,7 @@ mod guarantees;
 mod guide;
 mod mutants;
 mod package;
+mod patroni;
 mod readme;
 mod servers;
 mod simulate;
