@@ -180,3 +180,6 @@ fn columns_at(root: &Table, path: &str) -> Result<Vec<usize>, MappingError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

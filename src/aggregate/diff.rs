@@ -109,6 +109,35 @@ mod tests {
     }
 
     #[test]
+    fn only_changed_columns_and_children_are_written() {
+        let root = Table { owner: Vec::new(), ..table(&["id", "note"], 1) };
+        let (name, version) = ("Order".into(), "version".into());
+        let children = vec![table(&["number", "sum"], 1)];
+        let mapping = Mapping { name, root, version, children, revisions: 0, generated: false, audit: None };
+        let state = |note, sums: &[i64]| Rows {
+            root: row([1, note]),
+            children: vec![sums.iter().zip(1..).map(|(sum, number)| row([number, *sum])).collect()],
+        };
+        let (old, noted, summed) = (state(7, &[10, 20]), state(8, &[10, 20]), state(7, &[10, 21]));
+        assert!(Diff::between(&mapping, &old, &old.clone()).is_empty());
+        let diff = Diff::between(&mapping, &old, &noted);
+        assert_eq!((diff.is_empty(), &diff.root, &diff.children), (false, &vec![1], &vec![ChildDiff::default()]));
+        let diff = Diff::between(&mapping, &old, &summed);
+        assert_eq!((diff.is_empty(), &diff.root), (false, &vec![]));
+        assert_eq!(diff.children[0].updated, [(&summed.children[0][1], vec![1])]);
+        let other = Rows { root: row([2, 7]), ..old.clone() };
+        assert_eq!((same_id(&mapping, &old, &noted), same_id(&mapping, &old, &other)), (true, false));
+    }
+
+    #[test]
+    fn swapped_children_are_compared_by_key() {
+        let table = table(&["number", "sum"], 1);
+        let (old, new) = ([row([1, 10]), row([2, 20])], [row([2, 20]), row([1, 11])]);
+        let diff = ChildDiff { updated: vec![(&new[1], vec![1])], ..ChildDiff::default() };
+        assert_eq!(ChildDiff::between(&table, &old, &new), diff);
+    }
+
+    #[test]
     fn moved_part_is_deleted_there_and_inserted_here() {
         let table = table(&["line_no", "part_no", "weight"], 2);
         let (old, new) = ([row([1, 7, 50]), row([1, 8, 60])], [row([1, 8, 60]), row([2, 7, 50])]);

@@ -99,6 +99,24 @@ mod tests {
     }
 
     #[test]
+    fn negative_numbers_are_no_versions() {
+        assert_eq!(Version::new(-1), Err(InvalidVersion("-1".into())));
+        assert_eq!(Version::new(0).map(Version::number), Ok(0));
+        assert_eq!(Version::try_from(7).map(Version::number), Ok(7));
+        assert_eq!(Version::new(i64::MAX).expect("a version").next(), None);
+        assert_eq!(serde_json::from_str::<Version>("7").expect("a version").number(), 7);
+        assert!(serde_json::from_str::<Version>("-1").is_err());
+    }
+
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    #[test]
+    fn a_new_aggregate_continues_after_a_removed_one() {
+        assert_eq!(Version::after_removed(None), Ok(Version::FIRST));
+        assert_eq!(Version::after_removed(Some(7)).map(Version::number), Ok(8));
+        assert!(Version::after_removed(Some(i64::MAX)).is_err());
+    }
+
+    #[test]
     fn text_that_is_no_version_is_refused() {
         for text in ["", "-0", "-1", "+1", " 1", "01", "00", "1.0", "seven", "٣", "99999999999999999999"] {
             assert_eq!(text.parse::<Version>(), Err(InvalidVersion(text.into())), "{text:?}");

@@ -309,3 +309,6 @@ impl<E> From<DatabaseError> for UpdateError<E> {
         UpdateError::Failed(error.into())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,3 +92,31 @@ impl Default for Wait {
         Wait::Within(Duration::from_secs(5))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_differ_in_the_lock_and_the_increment() {
+        for (mode, pessimistic, increments) in [
+            (LockMode::None, false, false),
+            (LockMode::Optimistic, false, false),
+            (LockMode::OptimisticForceIncrement, false, true),
+            (LockMode::PessimisticRead, true, false),
+            (LockMode::PessimisticWrite, true, false),
+            (LockMode::PessimisticForceIncrement, true, true),
+        ] {
+            assert_eq!((mode.is_pessimistic(), mode.forces_increment()), (pessimistic, increments), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_five_seconds_and_at_most_an_hour() {
+        let second = Duration::from_secs(1);
+        assert_eq!(Wait::default().budget(), 5 * second);
+        assert_eq!(Wait::No.budget(), Duration::ZERO);
+        assert_eq!(Wait::Within(3_600 * second).budget(), 3_600 * second);
+        assert_eq!(Wait::Within(Duration::MAX).budget(), 3_600 * second);
+    }
+}

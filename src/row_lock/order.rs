@@ -96,12 +96,22 @@ mod tests {
     }
 
     #[test]
+    fn an_inversion_says_what_to_do() {
+        let mut found = LockInversion { first: "Stock".into(), then: "Order".into(), seen_before_in: None };
+        let advice = "two such transactions can wait for each other; lock them with `lock_all`";
+        assert_eq!(found.to_string(), format!("Stock was locked before Order, and another time after it: {advice}"));
+        found.seen_before_in = Some("ship".into());
+        assert!(found.to_string().contains("after it (in `ship`): "), "{found}");
+    }
+
+    #[test]
     fn ids_of_one_type_are_ordered() {
         let order = LockOrder::default();
         order.record(&[key("Account", "a")], &key("Account", "b"), None);
         order.record(&[key("Account", "a")], &key("Account", "a"), None);
         assert_eq!(order.inversions(), []);
         order.record(&[key("Account", "z")], &key("Account", "c"), None);
-        assert_eq!(order.inversions().len(), 1);
+        let (first, then) = ("the higher Account id".to_owned(), "the lower Account id".to_owned());
+        assert_eq!(order.inversions(), [LockInversion { first, then, seen_before_in: None }]);
     }
 }

@@ -62,6 +62,8 @@ pub(crate) mod patience;
 pub(crate) mod postgres;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod recent;
+#[cfg(all(test, any(feature = "postgres", feature = "mysql")))]
+mod refusing;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod reserve;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]

@@ -294,6 +294,7 @@ mod tests {
         assert_eq!(DatabaseError::NoRandomness.code(), ErrorCode::Failed);
     }
 
+    #[cfg(feature = "sqlite")]
     #[tokio::test]
     async fn busy_database_is_retried() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -130,3 +130,6 @@ impl fmt::Debug for Merge {
         f.write_str(if self.0.is_none() { "Merge(never)" } else { "Merge(by field)" })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -214,6 +214,7 @@ impl<A> fmt::Debug for Expected<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Aggregate;
 
     struct Anything;
 
@@ -226,6 +227,53 @@ mod tests {
         {
             assert!(text.parse::<Token>().is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_token_is_written_as_it_is_read() {
+        let text = "v7.00bc1db5b3d0aa4f";
+        let token: Token = text.parse().expect("a token");
+        assert_eq!((token.version().number(), token.to_string()), (7, text.to_owned()));
+        assert_eq!((token.etag(), format!("{token:?}")), (format!("\"{text}\""), format!("VersionToken({text})")));
+        assert!(Token::from_etag(&token.etag()).is_ok_and(|read| read == token));
+        let json = serde_json::to_string(&token).expect("JSON");
+        assert_eq!(json, format!("\"{text}\""));
+        assert!(serde_json::from_str::<Token>(&json).is_ok_and(|read| read == token));
+        assert!(serde_json::from_str::<Token>("\"v7\"").is_err());
+        for other in ["v8.00bc1db5b3d0aa4f", "v7.00bc1db5b3d0aa4e"] {
+            assert!(token != other.parse().expect("a token"), "{other}");
+        }
+    }
+
+    #[derive(Aggregate)]
+    #[aggregate(table = "orders")]
+    struct Order {
+        #[aggregate(id)]
+        no: String,
+    }
+
+    #[test]
+    fn a_token_is_of_one_id() {
+        let order = Order { no: "1".into() };
+        let token = VersionToken::<Order>::new(&order.no, Version::FIRST);
+        assert_eq!((token.is_of(&"1".into()), token.is_of(&"2".into())), (true, false));
+    }
+
+    #[test]
+    fn a_token_fits_its_aggregate_and_a_version_any() {
+        let (mine, other) = (LockKey::new("Order", "1"), LockKey::new("Order", "2"));
+        let token = Token { version: Version::FIRST, fingerprint: fingerprint(&mine), aggregate: PhantomData };
+        for expected in [Expected::from(token), Expected::from(&token)] {
+            assert_eq!((expected.fits(&mine), expected.fits(&other)), (true, false));
+            assert_eq!((expected.version, format!("{expected:?}")), (Version::FIRST, "Expected(1)".to_owned()));
+        }
+        assert!(Expected::<Anything>::from(Version::FIRST).fits(&other));
+    }
+
+    #[test]
+    fn a_refused_text_is_cut_for_the_message() {
+        let refused = "x".repeat(50).parse::<Token>().expect_err("no token").to_string();
+        assert!(refused.starts_with(&format!("`{}` is not a version token", "x".repeat(40))), "{refused}");
     }
 
     #[test]

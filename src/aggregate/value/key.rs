@@ -31,6 +31,7 @@ impl Hash for Key<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
     use super::*;
 
@@ -38,5 +39,23 @@ mod tests {
     fn positive_and_negative_zero_are_one_key() {
         let (zero, negative) = ([Value::Real(0.0)], [Value::Real(-0.0)]);
         assert_eq!(HashSet::from([Key(&zero), Key(&negative)]).len(), 1);
+    }
+
+    #[test]
+    fn different_keys_have_different_hashes() {
+        let hash = |value: Value| BuildHasherDefault::<DefaultHasher>::default().hash_one(Key(&[value]));
+        let pairs = [
+            [Value::Bool(true), Value::Bool(false)],
+            [Value::Integer(1), Value::Integer(2)],
+            [Value::Timestamp(1), Value::Timestamp(2)],
+            [Value::Real(0.5), Value::Real(1.5)],
+            [Value::Text("a".into()), Value::Text("b".into())],
+            [Value::Date("2026-11-20".into()), Value::Date("2026-11-21".into())],
+            [Value::Bytes(vec![1]), Value::Bytes(vec![2])],
+            [Value::Uuid([1; 16]), Value::Uuid([2; 16])],
+        ];
+        for [one, other] in pairs {
+            assert_ne!(hash(one.clone()), hash(other), "{one:?}");
+        }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str) -> Result<[u8; 16], String> {
 }
 
 /// As databases return it: 16 bytes, or text.
-#[cfg(any(feature = "sqlite", feature = "mysql"))]
+#[cfg(any(test, feature = "sqlite", feature = "mysql"))]
 pub(super) fn from_stored(stored: &[u8]) -> Result<[u8; 16], String> {
     match (stored.try_into(), std::str::from_utf8(stored)) {
         (Ok(bytes), _) => Ok(bytes),

@@ -16,7 +16,7 @@ pub(super) fn check(rows: &Rows, proof: &Proof, now: i64) -> Result<Holder, NoLo
         return Ok(row.holder(now));
     }
     let (key, owner_id, why) = match (rows.of_lock(&proof.lock), rows.past.get(&proof.lock[..])) {
-        (Some(row), _) if row.alive(now) => (&row.place.key, &row.owner.id, LeaseLossReason::NotYours),
+        // Alive, it belongs to another owner, who gets the same answer below.
         (Some(row), _) if !row.ended => {
             let why = LeaseLossReason::ran_out(from_millis(row.expires_at), row.ran_out());
             (&row.place.key, &row.owner.id, why)

@@ -1,5 +1,11 @@
 //! Tables of cases. The time of every operation is [`NOW`]; times in the tables are relative to it, in milliseconds.
 
+mod odd_rows;
+mod refusals;
+mod requests;
+mod sweep;
+
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::*;
@@ -224,6 +230,51 @@ fn asking_again_is_a_sign_of_life_within_the_limit() {
 }
 
 #[test]
+fn asking_again_sets_the_name_and_the_policy() {
+    let second = Duration::from_secs(1);
+    let policy = LockPolicy::exclusive().ttl(600 * second).and_then(|policy| policy.idle_limit(900 * second));
+    let policy = policy.expect("a valid policy").showing(ShowOwner::ByRole);
+    let owner = Owner::new("kim", "Kim Minji");
+    let (_, after) = take(&rows([kims(5)]), &request(KIMS, owner.clone(), policy, false));
+    let expected = LeaseRow {
+        owner,
+        shown: ShowOwner::ByRole,
+        ttl: 600_000,
+        idle_limit: Some(900_000),
+        expires_at: NOW + 600_000,
+        last_active: NOW,
+        active_at: NOW,
+        ..kims(5)
+    };
+    assert_eq!(after.exclusive(&key()), Some(&expected));
+}
+
+#[test]
+fn a_recorded_end_is_not_recorded_again() {
+    let reserved = LeaseRow { ttl: 0, owner: lee(), ..kims(5) };
+    for row in [LeaseRow { ended: true, ..kims(-5) }, reserved] {
+        let (answer, after) = take(&rows([row]), &lees());
+        assert_eq!((&*answer, history(&after)), ("granted 5", vec![]));
+    }
+}
+
+#[test]
+fn the_kind_of_an_end_is_stored_as_text() {
+    for how in [How::Released, How::Expired, How::Broken, How::TakenOver, How::HandedOver] {
+        assert_eq!(How::of(how.text()), how);
+    }
+    assert_eq!(How::of("of a later release"), How::Expired);
+}
+
+#[test]
+fn hashes_of_nobody_differ_and_keep_their_time() {
+    let hash = |lock: LockHash, id, generation| beside::nobodys(&lock, &LockKey::new("Order", id), generation);
+    let hashes = BTreeSet::from([KIMS, hash(KIMS, "1", 4), hash(LEES, "1", 4), hash(KIMS, "2", 4), hash(KIMS, "1", 5)]);
+    assert_eq!(hashes.len(), 5);
+    assert_eq!(hash(KIMS, "1", 4)[..6], KIMS[..6]);
+}
+
+#[test]
 fn generations_go_on_above_slots_and_floor() {
     let mut swept = rows([]);
     swept.floors.insert("Order".into(), 40);
@@ -407,6 +458,7 @@ fn only_an_unseen_lease_is_given_back() {
         assert!(matches!(answer, Answer::GrantUndone(given) if given == expected));
         assert_eq!(after == rows, !expected);
         if expected {
+            assert!(after.exclusive(&key()).is_some_and(|row| row.ended && row.lock != KIMS));
             assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::exclusive(), false)).0, "granted 5");
         }
     }

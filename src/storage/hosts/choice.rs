@@ -168,6 +168,12 @@ mod tests {
             (vec![writer("a", 1), other("d", writer("b", 3))], none, None),
             (vec![writer("a", 1), other("d", standby(1))], none, None),
             (vec![other("", writer("a", 2)), other("", standby(2))], none, Some(0)),
+            (vec![other("d", writer("b", 3)), writer("a", 2)], at_1, Some(1)),
+            (vec![silent(), other("d", writer("b", 3))], at_0, None),
+            // An engine without an identity cannot tell.
+            (vec![other("", writer("a", 2)), standby(2)], none, Some(0)),
+            (vec![standby(2), other("", writer("a", 2))], none, Some(1)),
+            (vec![galera("a"), writer("b", 0)], none, None),
             (vec![standby(1), silent()], none, None),
         ] {
             assert_eq!(choose(&answers, current).ok(), chosen, "{answers:?} {current:?}");
@@ -181,9 +187,27 @@ mod tests {
             (vec![writer("a", 1), standby(2)], ["old epoch 1, and epoch 2 exists", "it is a standby"]),
             (vec![writer("a", 1), writer("b", 1)], ["so does another host", "so does another host"]),
             (vec![writer("a", 1), other("d", writer("b", 1))], ["another cluster", "another cluster"]),
+            (vec![standby(1), other("d", standby(1))], ["another cluster", "another cluster"]),
         ] {
             let refused = choose(&answers, None).expect_err("none is right");
             assert!(refused.iter().zip(reasons).all(|(text, reason)| text.contains(reason)), "{refused:?}");
+        }
+        let in_use = seat("a", 2);
+        let answers = [silent(), standby(1), other("d", standby(3))];
+        let refused = choose(&answers, Some((0, &in_use))).expect_err("none is right");
+        assert_eq!(refused[..2], ["no answer", "it is a standby"]);
+        assert!(refused[2].contains("another cluster than the other hosts (d)"), "{refused:?}");
+    }
+
+    #[test]
+    fn doctor_shows_the_state_of_each_host() {
+        for (answer, text) in [
+            (writer("a", 3), "accepts writes, epoch 3"),
+            (galera("a"), "accepts writes"),
+            (standby(1), "it is a standby"),
+            (silent(), "no answer"),
+        ] {
+            assert_eq!(answer.says(), text);
         }
     }
 }

@@ -115,6 +115,7 @@ mod tests {
         );
         assert_eq!(names("postgres://u:a,b@c@DB1:5433,db2"), ["db1:5433", "db2:5432"]);
         assert_eq!(names("postgres://[::1],[::2]:1?x"), ["[::1]:5432", "[::2]:1"]);
+        assert_eq!(names("postgres://a,b,c,d,e,f,g,h").len(), 8);
     }
 
     #[test]

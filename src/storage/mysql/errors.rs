@@ -157,7 +157,130 @@ pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
+    use sqlx::{Connection, MySqlConnection};
+
     use super::*;
+    use crate::storage::refusing::{refused, variant};
+
+    /// The driver's error for this answer of a server.
+    async fn reported(number: u16, message: &str) -> sqlx::Error {
+        let length = u32::try_from(3 + message.len()).expect("a short message").to_le_bytes();
+        let mut packet = vec![length[0], length[1], length[2], 0, 0xff];
+        packet.extend(number.to_le_bytes());
+        packet.extend(message.as_bytes());
+        let options = MySqlConnectOptions::new().host("127.0.0.1").ssl_mode(MySqlSslMode::Disabled);
+        refused(packet, async |port| MySqlConnection::connect_with(&options.port(port)).await).await
+    }
+
+    #[tokio::test]
+    async fn each_number_has_its_meaning() {
+        for (numbers, meaning) in [
+            (&[1205, 3572, 1969][..], "LockTimeout"),
+            (&[1213], "Deadlock"),
+            (&[1020, 3101], "SerializationFailure"),
+            (&[1047, 4031, 1053, 1077, 1079, 1080, 1152, 1158, 1161, 1184, 1927, 2006, 2013, 3169], "ConnectionLost"),
+            (&[1022, 1062, 1048, 1364, 1216, 1452, 3819, 4025, 1264, 1406, 3140, 3730], "Constraint"),
+            (&[1290, 1792, 1836], "ReadOnly"),
+            (&[1044, 1045, 1142, 1143, 1227, 1370], "NotPermitted"),
+            (&[1040, 1203, 1226], "Busy"),
+            (&[1064, 1146, 1305, 1317], "Other"),
+        ] {
+            for &number in numbers {
+                let error = classify(reported(number, "no more is known").await);
+                assert_eq!(variant(&error), meaning, "{number}");
+            }
+        }
+        let without_quorum = classify(reported(1047, "WSREP").await).to_string();
+        assert!(without_quorum.contains("has no quorum"), "{without_quorum}");
+        let idle = classify(reported(4031, "disconnected").await).to_string();
+        assert!(idle.contains(crate::storage::IDLE_TOO_LONG), "{idle}");
+    }
+
+    #[test]
+    fn errors_without_a_number_are_told_apart() {
+        for (error, meaning) in [
+            (sqlx::Error::PoolTimedOut, "Busy"),
+            (sqlx::Error::PoolClosed, "Closed"),
+            (sqlx::Error::Io(std::io::ErrorKind::BrokenPipe.into()), "ConnectionLost"),
+            (sqlx::Error::Protocol("cut".into()), "ConnectionLost"),
+            (sqlx::Error::WorkerCrashed, "ConnectionLost"),
+            (sqlx::Error::RowNotFound, "Other"),
+        ] {
+            assert_eq!(number(&error), None);
+            assert!(
+                !is_useless(&error) && !is_timeout(&error) && !is_duplicate(&error) && !is_without_savepoint(&error)
+            );
+            assert_eq!(variant(&classify(error)), meaning);
+        }
+    }
+
+    #[tokio::test]
+    async fn violated_constraint_is_named_by_its_message() {
+        use ConstraintKind::{Check, ForeignKey, NotNull, Other, Unique};
+        let foreign = "a foreign key constraint fails (`shop`.`line`, CONSTRAINT `line_order` FOREIGN KEY (`no`))";
+        for (number, message, kind, name) in [
+            (1062, "Duplicate entry 'for key 'x'' for key 'PRIMARY'", Unique, Some("PRIMARY")),
+            (1062, "Duplicate entry '7' for key 'orders.one_no'", Unique, Some("one_no")),
+            (1062, "Doppelter Eintrag", Unique, None),
+            (1048, "Column 'note' cannot be null", NotNull, Some("note")),
+            (1364, "Field 'note' doesn't have a default value", NotNull, Some("note")),
+            (1452, foreign, ForeignKey, Some("line_order")),
+            (3819, "Check constraint 'positive' is violated.", Check, Some("positive")),
+            (4025, "CONSTRAINT `positive` failed for `shop`.`line`", Check, Some("positive")),
+            (1406, "Data too long for column 'note' at row 1", Other, None),
+        ] {
+            let error = classify(reported(number, message).await);
+            let DatabaseError::Constraint(violation) = error else { panic!("{error:?}") };
+            assert_eq!((violation.kind, violation.name.as_deref()), (kind, name), "{message}");
+            assert!(violation.message.contains(message), "{violation:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn lost_savepoint_means_an_ended_transaction() {
+        let savepoint = || reported(1305, "SAVEPOINT tenure does not exist");
+        assert!(is_without_savepoint(&savepoint().await));
+        assert_eq!(variant(&classify(savepoint().await)), "TransactionEnded");
+        assert!(!is_without_savepoint(&reported(1305, "FUNCTION shop.f does not exist").await));
+        assert!(!is_without_savepoint(&reported(1064, "SAVEPOINT tenure does not exist").await));
+    }
+
+    #[tokio::test]
+    async fn waits_duplicates_and_closed_connections_are_recognized() {
+        for (reported_number, timeout, duplicate, useless) in [
+            (1205, true, false, false),
+            (3572, true, false, false),
+            (1969, true, false, false),
+            (1062, false, true, false),
+            (1047, false, false, true),
+            (4031, false, false, true),
+            (2013, false, false, false),
+        ] {
+            let error = reported(reported_number, "no more is known").await;
+            assert_eq!(number(&error), Some(reported_number));
+            assert_eq!((is_timeout(&error), is_duplicate(&error), is_useless(&error)), (timeout, duplicate, useless));
+        }
+    }
+
+    #[tokio::test]
+    async fn refused_commit_is_known_and_another_unknown() {
+        use Flavour::{MariaDb, MySql};
+        for (number, flavour, meaning) in [
+            (1213, MariaDb, "Deadlock"),
+            (1180, MySql, "SerializationFailure"),
+            (3101, MySql, "SerializationFailure"),
+            (4031, MySql, "ConnectionLost"),
+            (1205, MariaDb, "LockTimeout"),
+            (1180, MariaDb, "CommitUnknown"),
+            (3100, MySql, "CommitUnknown"),
+            (1317, MariaDb, "CommitUnknown"),
+            (1160, MariaDb, "CommitUnknown"),
+        ] {
+            let error = classify_commit(reported(number, "no more is known").await, flavour);
+            assert_eq!(variant(&error), meaning, "{number} {flavour:?}");
+        }
+    }
 
     #[test]
     fn a_timeout_undoes_its_statement_and_a_deadlock_everything() {

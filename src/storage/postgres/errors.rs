@@ -101,7 +101,100 @@ pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::postgres::{PgConnectOptions, PgSslMode};
+    use sqlx::{Connection, PgConnection};
+
     use super::*;
+    use crate::storage::refusing::{refused, variant};
+
+    /// The driver's error for this answer of a server; `names` are further fields of the answer.
+    async fn reported(code: &str, names: &str) -> sqlx::Error {
+        let fields = format!("SERROR\0VERROR\0C{code}\0Mit was refused\0{names}\0");
+        let length = u32::try_from(4 + fields.len()).expect("a short message").to_be_bytes();
+        let message = [&b"E"[..], &length, fields.as_bytes()].concat();
+        let options =
+            PgConnectOptions::new_without_pgpass().host("127.0.0.1").username("u").ssl_mode(PgSslMode::Disable);
+        refused(message, async |port| PgConnection::connect_with(&options.port(port)).await).await
+    }
+
+    #[tokio::test]
+    async fn each_code_has_its_meaning() {
+        for (codes, meaning) in [
+            (&["55P03"][..], "LockTimeout"),
+            (&["40P01"], "Deadlock"),
+            (&["40001"], "SerializationFailure"),
+            (&["25006"], "ReadOnly"),
+            (&["53300"], "Busy"),
+            (&["42501"], "NotPermitted"),
+            (&["57P01", "57P02", "57P03", "25P03", "25P04", "08006", "08P01"], "ConnectionLost"),
+            (&["23502", "23503", "23505", "23514", "23P01", "23000"], "Constraint"),
+            (&["57014", "42601", "22012", "25P02"], "Other"),
+        ] {
+            for code in codes {
+                assert_eq!(variant(&classify(reported(code, "").await)), meaning, "{code}");
+            }
+        }
+        let idle = classify(reported("25P03", "").await).to_string();
+        assert!(idle.contains(crate::storage::IDLE_TOO_LONG), "{idle}");
+        let long = classify(reported("25P04", "").await).to_string();
+        assert!(long.contains("`transaction_timeout`"), "{long}");
+    }
+
+    #[test]
+    fn errors_without_a_code_are_told_apart() {
+        for (error, meaning) in [
+            (sqlx::Error::PoolTimedOut, "Busy"),
+            (sqlx::Error::PoolClosed, "Closed"),
+            (sqlx::Error::Io(std::io::ErrorKind::BrokenPipe.into()), "ConnectionLost"),
+            (sqlx::Error::Protocol("cut".into()), "ConnectionLost"),
+            (sqlx::Error::WorkerCrashed, "ConnectionLost"),
+            (sqlx::Error::RowNotFound, "Other"),
+        ] {
+            assert!(!is_not_ours(&error) && !is_duplicate(&error));
+            let error = classify(error);
+            assert_eq!((&*variant(&error), is_cancelled(&error)), (meaning, false));
+        }
+    }
+
+    #[tokio::test]
+    async fn violated_constraint_is_named_by_its_fields() {
+        use ConstraintKind::{Check, Exclusion, ForeignKey, NotNull, Other, Unique};
+        for (code, kind, name) in [
+            ("23502", NotNull, "of the column"),
+            ("23503", ForeignKey, "of the constraint"),
+            ("23505", Unique, "of the constraint"),
+            ("23514", Check, "of the constraint"),
+            ("23P01", Exclusion, "of the constraint"),
+            ("23000", Other, "of the constraint"),
+        ] {
+            let error = classify(reported(code, "cof the column\0nof the constraint\0").await);
+            let DatabaseError::Constraint(violation) = error else { panic!("{error:?}") };
+            assert!(violation.is(kind, name) && violation.message.contains("it was refused"), "{code}: {violation:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn cancellations_duplicates_and_own_checks_are_recognized() {
+        for (code, cancelled, duplicate, not_ours) in [
+            ("57014", true, false, false),
+            ("23505", false, true, false),
+            ("22012", false, false, true),
+            ("42601", false, false, false),
+        ] {
+            let error = reported(code, "").await;
+            assert_eq!((is_duplicate(&error), is_not_ours(&error)), (duplicate, not_ours), "{code}");
+            assert_eq!(is_cancelled(&classify(error)), cancelled, "{code}");
+        }
+        assert_eq!(effect(&reported("25P04", "").await), Effect::Gone);
+        assert_eq!(effect(&reported("40001", "").await), Effect::Aborted);
+    }
+
+    #[test]
+    fn only_read_committed_is_accepted() {
+        assert!(read_committed("read committed").is_ok());
+        let refused = read_committed("serializable").expect_err("it is another level");
+        assert!(refused.to_string().contains("transactions run at serializable"), "{refused}");
+    }
 
     #[test]
     fn every_error_aborts_and_only_a_lost_response_is_unknown() {

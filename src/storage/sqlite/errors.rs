@@ -105,9 +105,73 @@ mod tests {
         assert_eq!(effect_of(BUSY), Effect::StatementUndone);
         assert_eq!(effect_of(CONSTRAINT), Effect::StatementUndone);
         assert_eq!(effect_of(READONLY), Effect::StatementUndone);
-        assert_eq!(effect_of(FULL), Effect::Gone);
-        assert_eq!(effect_of(IOERR), Effect::Unknown);
+        for primary in [NOMEM, INTERRUPT, FULL] {
+            assert_eq!(effect_of(primary), Effect::Gone, "{primary}");
+        }
+        for primary in [IOERR, CORRUPT, CANTOPEN, NOTADB] {
+            assert_eq!(effect_of(primary), Effect::Unknown, "{primary}");
+        }
         assert_eq!(effect(&sqlx::Error::WorkerCrashed), Effect::Unknown);
+    }
+
+    #[tokio::test]
+    async fn violated_constraint_is_named_where_sqlite_names_it() {
+        use ConstraintKind::{Check, ForeignKey, NotNull, Other, Unique};
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.expect("a database");
+        let tables = "create table product (no integer primary key, code text unique, stock integer not null
+                          constraint positive check (stock > 0));
+                      create table line (product_no integer references product (no));
+                      create trigger closed before delete on product
+                          begin select raise(abort, 'a product constraint failed: it stays'); end;
+                      insert into product values (1, 'lens', 3)";
+        sqlx::raw_sql(tables).execute(&mut connection).await.expect("tables");
+        for (statement, kind, name, duplicate) in [
+            ("insert into product values (1, 'bag', 1)", Unique, Some("product.no"), true),
+            ("insert into product values (2, 'lens', 1)", Unique, Some("product.code"), true),
+            ("insert into product values (2, 'bag', 0)", Check, Some("positive"), false),
+            ("insert into product values (2, 'bag', null)", NotNull, Some("product.stock"), false),
+            ("insert into line values (7)", ForeignKey, None, false),
+            ("delete from product", Other, None, false),
+        ] {
+            let error = sqlx::raw_sql(statement).execute(&mut connection).await.expect_err(statement);
+            assert_eq!((effect(&error), is_duplicate(&error)), (Effect::StatementUndone, duplicate), "{statement}");
+            assert!(!is_busy(&error));
+            let error = classify(error);
+            let DatabaseError::Constraint(violation) = error else { panic!("{error:?}") };
+            assert_eq!((violation.kind, violation.name.as_deref()), (kind, name), "{statement}");
+            assert!(violation.message.contains("constraint failed"), "{violation:?}");
+        }
+        let full = "pragma max_page_count = 1; create table another (text)";
+        let full = sqlx::raw_sql(full).execute(&mut connection).await.expect_err("no page is free");
+        assert_eq!(effect(&full), Effect::Gone);
+    }
+
+    #[tokio::test]
+    async fn unusable_file_says_why() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = |file: &str| SqliteConnectOptions::new().filename(directory.path().join(file));
+        let missing = SqliteConnection::connect_with(&options("missing.db")).await.err().expect("no file");
+        assert_eq!((is_busy(&missing), effect(&missing)), (false, Effect::Unknown));
+        let missing = classify(missing).to_string();
+        assert!(missing.contains("unable to open the database file"), "{missing}");
+        std::fs::write(directory.path().join("letter.db"), "a letter, not a database".repeat(100)).expect("a file");
+        let mut letter = SqliteConnection::connect_with(&options("letter.db")).await.expect("it is not read yet");
+        let other = sqlx::raw_sql("select * from product").execute(&mut letter).await.expect_err("no database");
+        let other = classify(other).to_string();
+        assert!(other.contains("the file is not a SQLite database"), "{other}");
+        let mut made =
+            SqliteConnection::connect_with(&options("shop.db").create_if_missing(true)).await.expect("a file");
+        sqlx::raw_sql("create table t (a)").execute(&mut made).await.expect("a table");
+        let mut reader = SqliteConnection::connect_with(&options("shop.db").read_only(true)).await.expect("a file");
+        let refused = sqlx::raw_sql("insert into t values (1)").execute(&mut reader).await.expect_err("read-only");
+        assert!(matches!(classify(refused), DatabaseError::ReadOnly));
+    }
+
+    #[test]
+    fn errors_of_the_pool_are_told_apart() {
+        assert!(matches!(classify(sqlx::Error::PoolTimedOut), DatabaseError::Busy(_)));
+        assert!(matches!(classify(sqlx::Error::PoolClosed), DatabaseError::Closed));
+        assert!(matches!(classify(sqlx::Error::RowNotFound), DatabaseError::Other(_)));
     }
 
     #[tokio::test]
@@ -122,10 +186,12 @@ mod tests {
         sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.expect("a snapshot");
         sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut writer).await.expect("a row");
         let busy = sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is locked");
+        assert_eq!((is_busy(&busy), effect(&busy)), (true, Effect::StatementUndone));
         assert!(matches!(classify(busy), DatabaseError::LockTimeout { .. }));
         sqlx::raw_sql("commit").execute(&mut writer).await.expect("it is stored");
         let too_late =
             sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is too late");
+        assert!(is_busy(&too_late), "it has the same primary code");
         let too_late = classify(too_late);
         assert!(matches!(too_late, DatabaseError::SerializationFailure), "{too_late:?}");
         assert!(too_late.is_retryable());

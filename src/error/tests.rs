@@ -1,0 +1,107 @@
+//! The texts of errors, and the questions about them.
+
+use super::*;
+use crate::aggregate::version::Version;
+use crate::lease::{LeaseLossReason, LockKey, Owner};
+
+fn held(id: &str, owner: &str) -> Holder {
+    Holder { owner: Owner::new(owner, owner), ..Holder::to_be(LockKey::new("Order", id)) }
+}
+
+fn conflict() -> Box<VersionConflict> {
+    Box::new(VersionConflict {
+        aggregate: "Order".into(),
+        id: "1".into(),
+        expected: Version::FIRST,
+        actual: None,
+        changed: None,
+        fields: Vec::new(),
+        opened_known: false,
+        mine_known: false,
+    })
+}
+
+#[test]
+fn a_lock_error_names_the_blockers() {
+    let (held_by_kim, reserved) = (vec![held("1", "Kim"), held("2", "Kim")], vec![held("3", "Lee")]);
+    let some = LockError::SomeLocked { held: held_by_kim, reserved }.to_string();
+    let blockers =
+        "Order 1 is locked by Kim, Order 2 is locked by Kim, Order 3 is reserved for Lee; nothing was locked";
+    assert!(some.starts_with(blockers), "{some}");
+    for (holder, text) in [
+        (Some(Box::new(held("1", "Kim"))), "waited 7 ms for the lock on Order 1, which Kim holds; "),
+        (None, "waited 7 ms for the lock on Order 1, and other waiters are ahead; "),
+    ] {
+        let timeout =
+            LockError::LockTimeout { key: LockKey::new("Order", "1"), waited: Duration::from_millis(7), holder };
+        assert!(timeout.to_string().starts_with(text), "{timeout}");
+    }
+}
+
+#[test]
+fn an_invalid_key_is_an_error_and_a_valid_one_not() {
+    assert!(LockError::of_invalid(&LockKey::new("Order", "1")).is_none());
+    let refused = LockError::of_invalid(&LockKey::new("Order", "")).expect("an id is needed");
+    assert_eq!(refused.code(), ErrorCode::InvalidKey);
+}
+
+#[test]
+fn ages_to_sweep_are_rounded_up_to_hours() {
+    let (asked, shortest) = (Duration::from_secs(3_601), Duration::from_secs(24 * 3_600));
+    let young = SweepError::TooYoung { asked, shortest }.to_string();
+    assert!(young.starts_with("leases that ended 2 h ago") && young.ends_with("older than 24 h"), "{young}");
+}
+
+#[test]
+fn a_constraint_is_recognized_by_kind_and_name() {
+    let violation = |name: Option<&str>| ConstraintViolation {
+        kind: ConstraintKind::Check,
+        name: name.map(str::to_owned),
+        message: "no".into(),
+    };
+    assert!(violation(Some("positive")).is(ConstraintKind::Check, "positive"));
+    assert!(!violation(Some("positive")).is(ConstraintKind::Unique, "positive"));
+    assert!(!violation(Some("positive")).is(ConstraintKind::Check, "other"));
+    assert!(!violation(None).is(ConstraintKind::Check, "positive"));
+    assert_eq!(violation(None).to_string(), "no");
+}
+
+#[test]
+fn only_a_change_of_others_is_a_conflict() {
+    for (error, is) in [
+        (Error::VersionConflict(conflict()), true),
+        (Error::OptimisticLockingFailure(conflict()), true),
+        (Error::AlreadyLocked(Box::new(held("1", "Kim"))), false),
+    ] {
+        assert_eq!(error.is_conflict(), is, "{error}");
+    }
+}
+
+#[test]
+fn an_update_that_the_domain_refused_is_not_retried() {
+    assert!(!UpdateError::Refused("no").is_retryable());
+    assert!(UpdateError::<()>::Failed(DatabaseError::Deadlock.into()).is_retryable());
+    assert!(!UpdateError::<()>::Failed(DatabaseError::Closed.into()).is_retryable());
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[test]
+fn a_connection_lost_after_sending_leaves_the_outcome_unknown() {
+    for lost in [DatabaseError::ConnectionLost("cut".into()), DatabaseError::CommitUnknown("cut".into())] {
+        assert_eq!(lost.after_sending().code(), ErrorCode::NoAnswer);
+    }
+    assert_eq!(DatabaseError::Closed.after_sending().code(), ErrorCode::Closed);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn a_lock_timeout_is_told_from_other_errors() {
+    assert!(DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None }.is_lock_timeout());
+    assert!(!DatabaseError::Deadlock.is_lock_timeout());
+}
+
+#[test]
+fn a_code_is_shown_by_its_name() {
+    let lost = NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None };
+    assert_eq!(lost.code().to_string(), "lock-unknown");
+}

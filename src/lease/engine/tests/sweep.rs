@@ -1,0 +1,46 @@
+//! Sweeping, up to [`NOW`].
+
+use super::*;
+
+fn swept(before: &Rows) -> Rows {
+    let mut after = before.clone();
+    sweep(before, NOW).apply(&mut after);
+    after
+}
+
+#[test]
+fn only_rows_that_expired_by_then_are_swept() {
+    let ended = LeaseRow { ended: true, ..kims(-1) };
+    let cases = [
+        (kims(1), true, vec![]),
+        (kims(0), false, vec![(How::Expired, 0, false, false)]),
+        (kims(-1), false, vec![(How::Expired, -1, false, false)]),
+        (ended, false, vec![]),
+    ];
+    for (row, stays, recorded) in cases {
+        let after = swept(&rows([row.clone()]));
+        assert_eq!((after.exclusive(&key()).is_some(), history(&after)), (stays, recorded), "{row:?}");
+        assert_eq!(after.floors.get("Order"), (!stays).then_some(&4));
+    }
+}
+
+#[test]
+fn an_anchor_stays_as_long_as_a_later_lease() {
+    let slot = |lock: LockHash, generation, expires_in| {
+        let place = Place { key: key(), slot: lock.to_vec() };
+        LeaseRow { place, lock: lock.to_vec(), generation, ..beside(true, expires_in) }
+    };
+    let (expired, other, live) = (slot(LEES, 4, -5), slot(OTHER, 3, -5), slot(KIMS, 2, 1));
+    let after = swept(&rows([anchor(true), expired.clone(), other.clone(), live.clone()]));
+    assert_eq!(after.leases, rows([anchor(true), live]).leases);
+    assert_eq!(history(&after), [(How::Expired, -5, false, false); 2]);
+    assert_eq!(after.floors, [("Order".to_owned(), 4)].into(), "the highest of the swept ones");
+    let after = swept(&rows([anchor(true), expired, other]));
+    assert_eq!((after.leases.len(), after.floors), (0, [("Order".to_owned(), 5)].into()));
+}
+
+#[test]
+fn a_locked_row_is_not_swept() {
+    let busy = Rows { busy: [Place::exclusive(&key())].into(), ..rows([kims(-5)]) };
+    assert_eq!(swept(&busy), busy);
+}
