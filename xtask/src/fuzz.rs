@@ -10,7 +10,8 @@ use std::time::Instant;
 use crate::servers::{cargo, root};
 use crate::tools::Tool;
 
-const CARGO_FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2", prints: "cargo-fuzz ", options: &[] };
+const CARGO_FUZZ: Tool =
+    Tool { name: "cargo-fuzz", version: "0.13.2", asked: &["--version"], prints: "cargo-fuzz ", options: &[] };
 
 /// The longest input, in bytes. It is above the limits of typed texts.
 const LONGEST_INPUT: u32 = 4_096;

@@ -8,7 +8,13 @@ use std::process::{Command, ExitCode};
 use crate::servers::root;
 use crate::tools::Tool;
 
-const MDBOOK: Tool = Tool { name: "mdbook", version: "0.5.4", prints: "mdbook v", options: &["--no-default-features"] };
+const MDBOOK: Tool = Tool {
+    name: "mdbook",
+    version: "0.5.4",
+    asked: &["--version"],
+    prints: "mdbook v",
+    options: &["--no-default-features"],
+};
 
 /// Builds it.
 pub(crate) fn run() -> ExitCode {

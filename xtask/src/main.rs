@@ -5,12 +5,14 @@ mod api;
 mod axe;
 mod bench;
 mod chaos;
+mod copy;
 mod debian;
 mod deny;
 mod engines;
 mod fuzz;
 mod guarantees;
 mod guide;
+mod mutants;
 mod package;
 mod readme;
 mod servers;
@@ -110,6 +112,18 @@ enum Chore {
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
+    /// Change the code that decides without I/O in one place after the other, with cargo-mutants, and see its unit tests fail
+    Mutants {
+        /// Only this file or folder; may be given several times
+        #[arg(long, value_name = "PATH")]
+        only: Vec<String>,
+        /// Name the changes, and run nothing
+        #[arg(long)]
+        list: bool,
+        /// Only this part of the changes: `1/4` is the second quarter
+        #[arg(long, value_name = "K/N")]
+        shard: Option<String>,
+    },
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
     Bench {
         /// Add this number of microseconds to each flush
@@ -148,6 +162,7 @@ fn main() -> ExitCode {
         Chore::Simulate { seeds, from, seed } => simulate::run(seeds, from, seed),
         Chore::Fuzz { list: true, .. } => fuzz::list(),
         Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),
+        Chore::Mutants { only, list, shard } => mutants::run(&only, list, shard.as_deref()),
         Chore::Bench { slower_flush, against, options } => bench::run(slower_flush, against.as_deref(), &options),
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Tool {
     pub(crate) name: &'static str,
     /// Its version.
     pub(crate) version: &'static str,
+    /// The arguments with which it prints its version.
+    pub(crate) asked: &'static [&'static str],
     /// Its output before its version.
     pub(crate) prints: &'static str,
     /// The options of cargo besides the version.
@@ -53,7 +55,7 @@ impl Tool {
     }
 
     fn is_wanted(&self, program: &Path) -> bool {
-        let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+        let output = Command::new(program).args(self.asked).stdin(Stdio::null()).output();
         output.is_ok_and(|output| output.stdout.trim_ascii() == format!("{}{}", self.prints, self.version).as_bytes())
     }
 }

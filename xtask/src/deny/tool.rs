@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use crate::servers::root;
 use crate::tools::Tool;
 
-const TOOL: Tool = Tool { name: "cargo-deny", version: "0.20.2", prints: "cargo-deny ", options: &[] };
+const TOOL: Tool =
+    Tool { name: "cargo-deny", version: "0.20.2", asked: &["--version"], prints: "cargo-deny ", options: &[] };
 
 /// cargo-deny in the required version.
 pub(crate) struct CargoDeny {

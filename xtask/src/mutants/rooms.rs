@@ -1,0 +1,108 @@
+//! The code that is mutated, and the tests that have to notice.
+
+/// Files whose mutants are tested in the same way.
+pub(super) struct Room {
+    /// Its name in the table.
+    pub(super) name: &'static str,
+    /// Files and folders.
+    paths: &'static [&'static str],
+    /// Its package.
+    pub(super) package: &'static str,
+    /// The options of cargo: the smallest selection of features that compiles the code, and the test program.
+    pub(super) options: &'static [&'static str],
+    /// The tests that have to notice: those of the code itself.
+    pub(super) tests: &'static str,
+}
+
+/// The library's unit tests without a database: what needs one is not compiled.
+const SMALL: &[&str] = &["--lib", "--no-default-features"];
+
+/// The library's unit tests with all databases.
+const WHOLE: &[&str] = &["--lib", "--all-features"];
+
+pub(super) const ROOMS: [Room; 9] = [
+    // The model of the engine is not among its tests: it takes minutes.
+    Room::new("lease engine", &["src/lease/engine"], SMALL, "lease::engine::tests"),
+    Room::new(
+        "error classifiers",
+        &["src/storage/sqlite/errors.rs", "src/storage/postgres/errors.rs", "src/storage/mysql/errors.rs"],
+        WHOLE,
+        "errors::tests",
+    ),
+    Room::new("versions", &["src/version"], SMALL, "version::"),
+    Room::new(
+        "hosts",
+        &["src/storage/hosts/choice.rs", "src/storage/hosts/epoch.rs", "src/storage/hosts/list.rs"],
+        WHOLE,
+        "storage::hosts::",
+    ),
+    Room::new("row locks", &["src/row_lock"], SMALL, "row_lock::"),
+    Room::new("watch", &["src/watch/diff.rs"], SMALL, "watch::diff::"),
+    Room::new("errors", &["src/error"], WHOLE, "error::"),
+    Room::new(
+        "conditions, differences, values",
+        &[
+            "src/aggregate/condition.rs",
+            "src/aggregate/diff.rs",
+            "src/aggregate/version.rs",
+            "src/aggregate/value.rs",
+            "src/aggregate/value",
+        ],
+        WHOLE,
+        "aggregate::",
+    ),
+    Room {
+        package: "tenure-web",
+        ..Room::new("verdict", &["web/src/verdict.rs"], &["--test=verdict", "--all-features"], "")
+    },
+];
+
+impl Room {
+    const fn new(
+        name: &'static str,
+        paths: &'static [&'static str],
+        options: &'static [&'static str],
+        tests: &'static str,
+    ) -> Self {
+        Room { name, paths, package: "tenure", options, tests }
+    }
+
+    /// The globs of its files that are below one of these paths, or all.
+    pub(super) fn globs(&self, only: &[String]) -> Vec<String> {
+        let is_in = |path: &str, folder: &str| {
+            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let glob = |path: &str| if path.ends_with(".rs") { path.to_owned() } else { format!("{path}/**") };
+        if only.is_empty() {
+            return self.paths.iter().map(|path| glob(path)).collect();
+        }
+        let mut globs = Vec::new();
+        for only in only.iter().map(|only| only.trim_end_matches('/')) {
+            let inside = self.paths.iter().any(|path| is_in(only, path));
+            globs.extend(inside.then(|| glob(only)));
+            globs.extend(self.paths.iter().filter(|path| !inside && is_in(path, only)).map(|path| glob(path)));
+        }
+        globs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_choose_whole_rooms_and_parts_of_them() {
+        let room = Room::new("hosts", &["src/hosts/list.rs", "src/version"], SMALL, "");
+        for (only, globs) in [
+            (&[][..], &["src/hosts/list.rs", "src/version/**"][..]),
+            (&["src/hosts"], &["src/hosts/list.rs"]),
+            (&["src/hosts/list.rs"], &["src/hosts/list.rs"]),
+            (&["src/version/", "src/host"], &["src/version/**"]),
+            (&["src/version/token.rs"], &["src/version/token.rs"]),
+            (&["src"], &["src/hosts/list.rs", "src/version/**"]),
+        ] {
+            let only: Vec<String> = only.iter().map(|path| (*path).to_owned()).collect();
+            assert_eq!(room.globs(&only), globs, "{only:?}");
+        }
+    }
+}
