@@ -116,6 +116,15 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_keeps_its_spelling() {
+        let price = decimal("-012.50");
+        assert_eq!((price.as_str(), price.to_string()), ("-012.50", "-012.50".to_owned()));
+        let json = serde_json::to_string(&price).unwrap();
+        assert_eq!((&*json, serde_json::from_str::<Decimal>(&json).unwrap().as_str()), ("\"-012.50\"", "-012.50"));
+        assert!(serde_json::from_str::<Decimal>("\"1e5\"").is_err());
+    }
+
+    #[test]
     fn invalid_decimal_is_refused() {
         for text in ["", "-", ".5", "5.", "1e5", "NaN", "Infinity", "+1", "1,5", "1.2.3", "--1", "1.-5", " 1", "١"] {
             assert_eq!(text.parse::<Decimal>(), Err(InvalidDecimal(text.to_owned())));

@@ -131,6 +131,9 @@ mod tests {
             let equal = [json!([1, 2]), json!([1.0, 2.0])].iter().filter(|json| same(json, &other)).count();
             assert_eq!(equal, if other == json!([1, 2]) { 2 } else { 0 });
         }
+        for other in [json!({"a": 1, "b": 2}), json!({"b": 1}), json!({"a": 2}), json!({})] {
+            assert!(!same(&json!({"a": 1}), &other), "{other}");
+        }
         assert!(!same(&json!(9_007_199_254_740_993_i64), &json!(9_007_199_254_740_992.0)));
     }
 }

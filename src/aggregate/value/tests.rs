@@ -149,6 +149,37 @@ fn values_of_one_column_round_trip() {
     round_trip(std::time::SystemTime::UNIX_EPOCH, Value::Timestamp(0));
 }
 
+#[cfg(feature = "jiff")]
+#[test]
+fn values_of_jiff_round_trip_to_the_microsecond() {
+    use jiff::Timestamp;
+    use jiff::civil::{date, time};
+    let (day, hour) = (date(2026, 11, 20), time(23, 59, 58, 123_456_000));
+    round_trip(day, Value::Date("2026-11-20".into()));
+    round_trip(hour, Value::Time("23:59:58.123456".into()));
+    round_trip(day.to_datetime(hour), Value::DateTime("2026-11-20 23:59:58.123456".into()));
+    round_trip(Timestamp::from_microsecond(-7).unwrap(), Value::Timestamp(-7));
+    let mut cut = Vec::new();
+    time(23, 59, 58, 123_456_789).write(&mut cut);
+    Timestamp::from_nanosecond(-1).unwrap().write(&mut cut);
+    assert_eq!(cut, [Value::Time("23:59:58.123456".into()), Value::Timestamp(-1)]);
+}
+
+#[cfg(feature = "rust_decimal")]
+#[test]
+fn values_of_rust_decimal_round_trip_unless_too_long() {
+    use rust_decimal::Decimal;
+    let stored = |text: &str| Value::Decimal(text.parse().unwrap());
+    round_trip(Decimal::new(-1250, 2), stored("-12.50"));
+    let columns = [Column::new("price", "price", Kind::Decimal)];
+    let read = |text: &str| Decimal::read(&mut RowReader::new("orders", &columns, &[stored(text)]));
+    assert_eq!(read(&format!("12.5{}", "0".repeat(40))), Ok(Decimal::new(125, 1)));
+    assert_eq!(read(&format!("7.{}", "0".repeat(40))), Ok(Decimal::new(7, 0)));
+    for long in ["1".repeat(40), format!("1.{}", "1".repeat(40))] {
+        assert!(read(&long).unwrap_err().to_string().contains("does not fit into rust_decimal::Decimal"));
+    }
+}
+
 #[test]
 fn an_array_is_used_as_its_list() {
     let mut array = Array::from(vec![1_i64]);
