@@ -144,7 +144,7 @@ impl Script {
             }
             Gesture::Die => self.dies().await,
             Gesture::SignOut => {
-                // Signing out deletes the drafts of this browser, whoever typed them.
+                // Signing out deletes all drafts of this browser, also those of other people.
                 let markers = self.recorder.typed_in(self.visitor.browser);
                 self.records(What::Withdrawn { markers });
                 self.visitor.signs_out().await?;
