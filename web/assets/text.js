@@ -107,7 +107,7 @@ export function keepText(form, onWrite) {
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const touched = new Set();
-	let timer, offer, closed;
+	let offer, closed;
 
 	/** The browser restores fields by itself, on any version of the page: only text that a person typed here stays. */
 	function settle() {
@@ -126,7 +126,6 @@ export function keepText(form, onWrite) {
 	});
 
 	function save() {
-		clearTimeout(timer);
 		if (isErased || closed) return;
 		const text = typed(form);
 		if (text) put(draftOf(text));
@@ -219,11 +218,13 @@ export function keepText(form, onWrite) {
 		else show(offer.dropped ? "dropped" : isOfNow(offer) ? "found" : "older");
 	}
 
-	form.addEventListener("input", (event) => {
-		if (event.isTrusted) touched.add(event.target);
+	// With each key: a tab may be closed or crash at any time, and does not always say so. On the window, because lease.js takes back
+	// what is changed in a form that is read-only.
+	addEventListener("input", ({ target, isTrusted }) => {
+		if (target.form !== form) return;
+		if (isTrusted) touched.add(target);
 		isErased = false;
-		clearTimeout(timer);
-		timer = setTimeout(save, 300);
+		save();
 	});
 	part("restore").addEventListener("click", restoreDraft);
 	part("discard").addEventListener("click", discard);

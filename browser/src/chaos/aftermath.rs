@@ -15,7 +15,7 @@ use super::script::Script;
 
 /// The most drafts that are restored into one form, one after the other.
 const DRAFTS: usize = 12;
-/// How long the form of an order may be held by somebody whose page was left.
+/// How long the form of an order may be held by another person whose page was left.
 const HELD: Duration = Duration::from_secs(20);
 
 /// A form in which texts were typed.

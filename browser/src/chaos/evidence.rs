@@ -35,7 +35,7 @@ pub(super) struct Injected {
 }
 
 impl Revision {
-    /// The text in this field, if it is one that somebody typed.
+    /// The text in this field, if it is a typed one.
     pub(super) fn text_of(&self, field: Field) -> Option<&Marker> {
         self.markers.iter().find(|marker| marker.field == field)
     }

@@ -22,8 +22,8 @@ pub(super) struct Event {
 pub(super) enum What {
     /// A gesture begins.
     Does(Gesture),
-    /// The text is in the field, on the form of this order at this version.
-    Typed { marker: Marker, order: String, form: String, version: i64 },
+    /// The text is in the field, on the form of this order at this version. A form whose script could not be loaded is a plain one.
+    Typed { marker: Marker, order: String, form: String, version: i64, has_script: bool },
     /// A form with these texts is sent. The version is the one in the form; none on a page that refers to kept text.
     Sent { markers: BTreeSet<Marker>, order: String, version: Option<i64> },
     /// What the page said of the form that was sent last.

@@ -144,7 +144,7 @@ impl Script {
             }
             Gesture::Die => self.dies().await,
             Gesture::SignOut => {
-                // Signing out deletes the drafts of this browser, whoever typed them.
+                // Signing out deletes all drafts of this browser, also those of other people.
                 let markers = self.recorder.typed_in(self.visitor.browser);
                 self.records(What::Withdrawn { markers });
                 self.visitor.signs_out().await?;
@@ -178,7 +178,8 @@ impl Script {
         let page = self.visitor.looks().await?;
         // The page may have been left meanwhile, by a save that is answered.
         if let Some(version) = page.version.filter(|_| page.fields.contains(&marker.to_string())) {
-            self.records(What::Typed { marker, order: page.order().to_owned(), form: page.form.clone(), version });
+            let (order, form, has_script) = (page.order().to_owned(), page.form.clone(), !page.mode.is_empty());
+            self.records(What::Typed { marker, order, form, version, has_script });
         }
         self.notes(&page);
         Ok(())

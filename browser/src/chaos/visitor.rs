@@ -131,11 +131,10 @@ impl Visitor {
         .await
     }
 
-    /// Signs in; whoever was signed in before is signed out by that only in their own browser.
+    /// Signs in. The session of the person before ends without signing out, as when it has expired.
     pub(super) async fn signs_in(&mut self, person: &str) -> Result<()> {
         within(async {
             let web = self.web()?;
-            // The last session of this browser ends without a word, as when it has expired.
             let _ = web.delete_cookie("shop").await;
             web.goto(format!("{}/sign-in", self.base)).await?;
             web.find(By::Css("#login")).await?.send_keys(person).await?;

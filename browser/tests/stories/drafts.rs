@@ -79,6 +79,22 @@ async fn reopened_form_offers_the_abandoned_draft() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_key_is_in_the_draft_at_once() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    let stored = "((field) => [...'Third floor'].map((key, at, all) => {
+        field.value = all.slice(0, at + 1).join('');
+        field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+        return Object.keys(localStorage).filter((key) => key.startsWith('tenure draft'))
+            .map((key) => JSON.parse(localStorage[key]).typed.message[0]).join();
+    }))(document.querySelector('[name=message]'))";
+    let stored: Vec<String> = park.finds(stored).await;
+    let typed: Vec<_> = (1..="Third floor".len()).map(|length| &"Third floor"[..length]).collect();
+    assert_eq!(stored, typed, "a tab that crashes now loses nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_double_click_on_save_saves_once() {
     let story = Story::begin().await;
     let park = story.person("park").await;

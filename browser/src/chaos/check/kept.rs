@@ -10,7 +10,7 @@ use super::Violation;
 
 pub(super) const NAME: &str = "P2 typed is kept";
 
-/// A draft is stored 0.3 s after the last key: a tab that crashes before that, on a slow machine, had none.
+/// A draft is stored with each key. Whether the browser has it when the tab crashes in the same moment is not promised.
 const STORED: Duration = Duration::from_millis(1_000);
 
 /// What became of a typed text.
@@ -23,8 +23,10 @@ pub(in super::super) enum Fate {
     Withdrawn,
     /// It is gone with its browser, whose processes were killed: browsers write drafts to the disk with a delay.
     GoneWithBrowser,
-    /// It is gone with its tab, which crashed before a draft could be stored.
+    /// It is gone with its tab, which crashed in the moment in which it was typed.
     GoneWithTab,
+    /// The script of its page could not be loaded, so the form was a plain one, without drafts.
+    GoneWithoutScript,
     Lost,
 }
 
@@ -65,6 +67,8 @@ fn afterwards(typed: &Event, marker: &Marker, later: &[Event]) -> Fate {
         Fate::GoneWithBrowser
     } else if has(&|event| here(event) && event.what == What::Crashed && event.at < typed.at + STORED) {
         Fate::GoneWithTab
+    } else if matches!(typed.what, What::Typed { has_script: false, .. }) {
+        Fate::GoneWithoutScript
     } else {
         Fate::Lost
     }
@@ -103,6 +107,14 @@ mod tests {
         let own = message("park", 1);
         let story = Story::default().typed(&own, 1).shown("park", &[&own], Some(2));
         assert_eq!(fate(story, &own), (Fate::Lost, 1));
+    }
+
+    #[test]
+    fn form_without_its_script_has_no_draft() {
+        let own = message("park", 1);
+        let typed = || Story::default().typed_without_script(&own, 1);
+        assert_eq!(fate(typed(), &own), (Fate::GoneWithoutScript, 0));
+        assert_eq!(fate(typed().saves("park", &[&own]), &own), (Fate::Saved, 0));
     }
 
     #[test]

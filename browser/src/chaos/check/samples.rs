@@ -33,7 +33,17 @@ impl Story {
     }
 
     pub(super) fn typed(self, marker: &Marker, version: i64) -> Story {
-        let what = What::Typed { marker: marker.clone(), order: ORDER.into(), form: "shipping".into(), version };
+        self.typed_into(marker, version, true)
+    }
+
+    /// Into a form whose script could not be loaded.
+    pub(super) fn typed_without_script(self, marker: &Marker, version: i64) -> Story {
+        self.typed_into(marker, version, false)
+    }
+
+    fn typed_into(self, marker: &Marker, version: i64, has_script: bool) -> Story {
+        let (order, form) = (ORDER.into(), "shipping".into());
+        let what = What::Typed { marker: marker.clone(), order, form, version, has_script };
         self.then(&marker.author.clone(), what)
     }
 
