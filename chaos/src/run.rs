@@ -134,15 +134,16 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
     let whole = Instant::now();
     let mut evidence = Evidence { operations: history::read(&plan.folder)?, ..Evidence::default() };
+    // Before the wait: its own transaction must be gone when the open ones are counted.
+    if let Some(observer) = observer {
+        evidence.shown = observer.end().await?;
+    }
     evidence.shows_unflushed = backend.shows_unflushed();
     (evidence.faults, evidence.steps, evidence.replaced_ns) = (happened.faults, happened.steps, happened.replaced_ns);
     // What the server still does for a client that is gone must be over before anything is read.
     let ahead = if evidence.steps.0.is_empty() { Duration::ZERO } else { AHEAD };
     tokio::time::sleep((TTL.max(IDLE) + ahead + Duration::from_secs(1)).saturating_sub(whole.elapsed())).await;
     ask(&server, Server::catch_up).await?;
-    if let Some(observer) = observer {
-        evidence.shown = observer.end().await?;
-    }
     let open_transactions = ask(&server, Server::open_transactions).await?;
     let mut described = ask(&server, Server::describe).await?;
     if nemesis.disk.is_some() {
