@@ -109,8 +109,12 @@ export function keepText(form, onWrite) {
 	const touched = new Set();
 	let offer, closed;
 
+	// The browser restores fields after a reload and Back only. In another page they have what was typed before this script had loaded.
+	const isReturn = () => /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
+
 	/** The browser restores fields by itself, on any version of the page: only text that a person typed here stays. */
 	function settle() {
+		if (!isReturn()) return;
 		const drawn = (field) => (field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue);
 		const own = fields(form).filter((field) => !touched.has(field) && `${now(field)}` !== `${drawn(field)}`);
 		for (const field of own) {
@@ -212,8 +216,7 @@ export function keepText(form, onWrite) {
 		const open = mine.filter((draft) => !isShown(draft));
 		offer = open.find((draft) => !draft.dropped) ?? open[0];
 		if (!offer) return;
-		const { type } = performance.getEntriesByType("navigation")[0] ?? {};
-		const wasHere = offer.key === own && /reload|back_forward/.test(type);
+		const wasHere = offer.key === own && isReturn();
 		if (wasHere && fits(offer) && !offer.dropped && !typed(form)) fill(offer);
 		else show(offer.dropped ? "dropped" : isOfNow(offer) ? "found" : "older");
 	}

@@ -149,6 +149,20 @@ async fn browser_restored_text_is_offered_on_its_own_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_typed_before_the_script_runs_stays() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.gets_nothing_from(&["*/tenure/tenure.js"]).await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name='address.line1']", "Sejong-daero 9").await;
+    assert_eq!(minji.drafts().await, 0, "the script has not run");
+    minji.gets_nothing_from(&[]).await;
+    minji.finds::<()>("import('/tenure/tenure.js?late').then(() => null)").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    assert_eq!((minji.value("[name='address.line1']").await.as_str(), minji.drafts().await), ("Sejong-daero 9", 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn forward_and_reload_bring_the_text_back_on_its_own_version() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
