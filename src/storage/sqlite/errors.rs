@@ -150,7 +150,7 @@ mod tests {
     async fn unusable_file_says_why() {
         let directory = tempfile::tempdir().expect("a directory");
         let options = |file: &str| SqliteConnectOptions::new().filename(directory.path().join(file));
-        let missing = SqliteConnection::connect_with(&options("missing.db")).await.err().expect("no file");
+        let missing = SqliteConnection::connect_with(&options("missing.db")).await.expect_err("no file");
         assert_eq!((is_busy(&missing), effect(&missing)), (false, Effect::Unknown));
         let missing = classify(missing).to_string();
         assert!(missing.contains("unable to open the database file"), "{missing}");
