@@ -41,21 +41,22 @@ pub(super) fn measure(commit: &str, arguments: &[String]) -> Result<(), String> 
     Ok(())
 }
 
-/// A copy of the project at a commit.
+/// A copy of the project at a commit. It stays, with its build, so that the next run with the same commit compiles nothing.
 fn check_out(commit: &str, folder: &Path) -> Result<PathBuf, String> {
     let tree = folder.join("tree");
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    if tree.exists() {
-        fs::remove_dir_all(&tree).map_err(|error| error.to_string())?;
-    }
     let git = |arguments: &[&str], at: &Path| {
         let mut git = Command::new("git");
         git.args(arguments).current_dir(at);
         succeed(git)
     };
-    let (from, to) = (root().display().to_string(), tree.display().to_string());
-    git(&["clone", "--quiet", "--no-checkout", &from, &to], folder)?;
-    git(&["checkout", "--quiet", commit], &tree)?;
+    if tree.join(".git").exists() {
+        git(&["fetch", "--quiet", "origin"], &tree)?;
+    } else {
+        let (from, to) = (root().display().to_string(), tree.display().to_string());
+        git(&["clone", "--quiet", "--no-checkout", &from, &to], folder)?;
+    }
+    git(&["checkout", "--quiet", "--force", commit], &tree)?;
     Ok(tree)
 }
 
