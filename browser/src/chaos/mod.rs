@@ -1,8 +1,8 @@
 //! The pages under chaos: people at forms in real browsers, with faults of the network, the server and the browsers. One promise is
 //! checked: what a person was told is saved is in the order's history, and what they typed is saved, in a conflict, or offered back.
 //!
-//! Each person types texts that occur only once ([`marker`]), and the recorder keeps what they did and what the pages told them
-//! ([`history`]). Afterwards pure functions ([`check`]) compare that with the orders' revisions.
+//! Each person types texts that occur only once (`marker`), and the recorder keeps what they did and what the pages told them
+//! (`history`). Afterwards pure functions (`check`) compare that with the orders' revisions.
 
 mod aftermath;
 mod check;
