@@ -21,7 +21,8 @@ fn pages(arguments: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn faults_at_the_forms_lose_no_text() {
-    let (code, said) = pages(&["--minutes", "0.7", "--seed", "2026"]);
+    // On a slow machine, two people may not meet within one round.
+    let (code, said) = pages(&["--minutes", "0.7", "--seed", "2026", "--further", "3"]);
     assert_eq!(code, Some(0), "{said}");
 }
 

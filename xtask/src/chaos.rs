@@ -46,8 +46,14 @@ pub(crate) fn load(backend: &str, minutes: u32) -> Result<(), String> {
     }
 }
 
+/// Hours are worth an optimised build: it makes more calls, and it is what applications run.
+fn is_long(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| argument.split('=').next() == Some("--hours"))
+}
+
 fn started(program: &str, packages: &[&str], planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
-    let mut command = Command::new(root().join("target/debug").join(program));
+    let is_long = is_long(arguments);
+    let mut command = Command::new(root().join("target").join(if is_long { "release" } else { "debug" }).join(program));
     debian::install(packages)?;
     for (backend, packages, engine) in BESIDES {
         if !arguments.iter().any(|argument| argument.split('=').any(|part| part == backend)) {
@@ -62,7 +68,8 @@ fn started(program: &str, packages: &[&str], planted: bool, arguments: &[String]
         }
     }
     let could_not = |error: std::io::Error| error.to_string();
-    let built = cargo().args(BUILD).arg(program).current_dir(root()).status().map_err(could_not)?;
+    let optimised = is_long.then_some("--release");
+    let built = cargo().args(BUILD).arg(program).args(optimised).current_dir(root()).status().map_err(could_not)?;
     if !built.success() {
         return Err(built.to_string());
     }

@@ -111,14 +111,7 @@ impl Script {
     async fn opens_form(&mut self, form: &Form) -> Result<Option<Page>> {
         let end = Instant::now() + HELD;
         loop {
-            let opened = async {
-                if form.form == "shipping" {
-                    return self.visitor.goes_to(&format!("/orders/{}/shipping", form.order)).await;
-                }
-                self.visitor.goes_to(&format!("/orders/{}", form.order)).await?;
-                self.visitor.presses(Control::Edit).await
-            };
-            opened.await?;
+            self.opens_form_of(&form.order, &form.form).await?;
             let page = self.looks().await?;
             if page.is_open() {
                 // The script has run when it says how the form stands.
@@ -171,6 +164,8 @@ impl Script {
     }
 
     fn is_offered(&self, page: &Page, place: Place) {
+        let (address, state) = (page.address.clone(), format!("{} {}", page.state, page.mode));
+        self.records(What::Looked { address, state, has_draft: page.controls.contains(&Control::Restore) });
         let own = page.shown().into_iter().filter(|marker| marker.author == self.visitor.person);
         let markers: BTreeSet<Marker> = own.collect();
         if !markers.is_empty() {

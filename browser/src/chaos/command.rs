@@ -53,6 +53,9 @@ struct Options {
     /// No faults of the network and the server
     #[arg(long)]
     no_faults: bool,
+    /// At most so many further rounds, if too little happened until then
+    #[arg(long, default_value_t = 0)]
+    further: u64,
     /// Where the history of a round is written in which a check found something
     #[arg(long, default_value = "target/pages")]
     folder: PathBuf,
@@ -97,9 +100,10 @@ async fn run_all(options: &Options) -> Result<ExitCode> {
     let seed = options.seed.unwrap_or_else(|| SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()));
     let none = if options.no_faults { " --no-faults" } else { "" };
     println!("REPRO: cargo xtask chaos --pages --minutes {} --seed {seed}{none}", options.minutes);
-    let mut left = Duration::from_secs_f64(options.minutes * 60.0);
-    let mut report = Report::default();
-    for round in 0.. {
+    let least = Least::of(options.minutes, !options.no_faults);
+    let (mut left, mut further) = (Duration::from_secs_f64(options.minutes * 60.0), 0);
+    let (mut report, mut round) = (Report::default(), 0);
+    let missing = loop {
         let (time, began) = (left.min(ROUND), Instant::now());
         let plan = Plan {
             seed: seed.wrapping_add(round),
@@ -121,12 +125,19 @@ async fn run_all(options: &Options) -> Result<ExitCode> {
             report.violations.len(),
             began.elapsed().as_secs_f64()
         );
-        if left.is_zero() {
-            break;
+        round += 1;
+        let missing = least.missing(&report.tally);
+        let is_enough = missing.is_empty() || !report.violations.is_empty() || further == options.further;
+        match (left.is_zero(), is_enough) {
+            (true, true) => break missing,
+            (true, false) => {
+                println!("a further round, because too little happened: {}", missing.join(", "));
+                (further, left) = (further + 1, time);
+            }
+            (false, _) => {}
         }
-    }
+    };
     println!("pages with seed {seed}\n{}", report.text());
-    let missing = Least::of(options.minutes, !options.no_faults).missing(&report.tally);
     Ok(verdict(&report, &missing))
 }
 

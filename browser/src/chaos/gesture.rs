@@ -34,7 +34,7 @@ pub(super) enum Gesture {
     /// All processes of the browser are killed, and it is started again with the same profile.
     Die,
     SignOut,
-    /// Another operator signs in in the same browser, without signing out the first one.
+    /// Another operator signs in in the same browser, without signing out the first one, and opens the same form.
     OtherPerson,
 }
 
@@ -58,13 +58,11 @@ impl Gesture {
         if page.is_open() && page.is_writable {
             let weight = if has_text { 7 } else { 40 };
             possible.extend(Field::ALL.map(|field| (Gesture::Type(field), weight)));
-            possible.extend([
-                (Gesture::Crash, 1),
-                (Gesture::Die, 1),
-                (Gesture::Sleep, 1),
-                (Gesture::SignOut, 1),
-                (Gesture::OtherPerson, if is_shared { 2 } else { 0 }),
-            ]);
+            possible.extend([(Gesture::Crash, 1), (Gesture::Die, 1), (Gesture::Sleep, 1), (Gesture::SignOut, 1)]);
+        }
+        // Somebody whose text is not saved yet goes away from the browser that they share.
+        if page.is_open() && page.is_writable && has_text && is_shared {
+            possible.push((Gesture::OtherPerson, 4));
         }
         if has(Control::Save) {
             possible.push((Gesture::Save, if has_text { 36 } else { 2 }));

@@ -38,6 +38,8 @@ pub(super) enum What {
     Killed,
     /// A tab of the browser has crashed.
     Crashed,
+    /// Afterwards, the person looks for texts on this page: for a reader of the history, no check uses it.
+    Looked { address: String, state: String, has_draft: bool },
     /// Afterwards, these texts are still in an open tab, offered by a form, or on the page of a kept form.
     Offered { markers: BTreeSet<Marker>, place: Place },
 }

@@ -21,6 +21,7 @@ return {
 	state: main?.dataset.state ?? "",
 	form: form?.id ?? "",
 	mode: form?.dataset.tenureState ?? "",
+	complete: document.readyState === "complete",
 	version: form?.elements.version?.value ?? "",
 	writable: fields.length > 0 && fields.every((field) => !field.readOnly),
 	flash: document.querySelector(".flash")?.innerText ?? "",

@@ -72,6 +72,8 @@ pub(super) struct Page {
     pub(super) form: String,
     /// The state of the form's lease: `held`, `saving`.
     pub(super) mode: String,
+    /// Whether everything has arrived, or failed to: then its script has run, or never will.
+    pub(super) is_complete: bool,
     pub(super) version: Option<i64>,
     pub(super) is_writable: bool,
     /// The message after a redirect.
@@ -92,6 +94,7 @@ struct Found {
     state: String,
     form: String,
     mode: String,
+    complete: bool,
     version: String,
     writable: bool,
     flash: String,
@@ -121,6 +124,7 @@ impl Page {
             state: found.state,
             form: found.form,
             mode: found.mode,
+            is_complete: found.complete,
             version,
             is_writable: found.writable,
             flash: found.flash,
@@ -165,7 +169,7 @@ mod tests {
     #[test]
     fn page_is_read_from_what_the_script_finds() {
         let found = json!({ "loaded": 1.5, "path": "/orders/17/kept/9", "address": "/orders/17/kept/9", "state": "CP-2",
-            "form": "conflict", "mode": "free", "version": "v12.0a", "writable": false, "flash": "", "fields": [],
+            "form": "conflict", "mode": "free", "complete": true, "version": "v12.0a", "writable": false, "flash": "", "fields": [],
             "text": "yours ~m-park-0001~ theirs ~m-minji-0002~", "drafts": [], "controls": [0, 1] });
         let page = Page::read(found).expect("it is whole");
         assert_eq!((page.order(), page.version, page.is_open()), ("17", Some(12), false));

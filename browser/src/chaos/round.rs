@@ -58,7 +58,7 @@ pub(super) async fn run(plan: &Plan) -> Result<Evidence> {
             orders: orders.clone(),
             people: all.to_vec(),
             typed: 0,
-            due: Gesture::FAULTS.into_iter().skip(browser).step_by(plan.people).collect(),
+            due: due(browser, plan.people, all.len() > 1),
             saved: BTreeSet::new(),
             shown: None,
             drafts: Vec::new(),
@@ -88,6 +88,12 @@ pub(super) async fn run(plan: &Plan) -> Result<Evidence> {
     evidence.read_revisions(&db, &orders).await?;
     db.close().await;
     Ok(evidence)
+}
+
+/// What happens once in this browser before it happens by chance: a part of the faults, and a change of its person.
+fn due(browser: usize, browsers: usize, is_shared: bool) -> Vec<Gesture> {
+    let faults = Gesture::FAULTS.into_iter().skip(browser).step_by(browsers);
+    faults.chain(is_shared.then_some(Gesture::OtherPerson)).collect()
 }
 
 /// Lets each person do something, at the same time.

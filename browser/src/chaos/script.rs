@@ -32,7 +32,7 @@ pub(super) struct Script {
     pub(super) people: Vec<&'static str>,
     /// How many texts were typed in this browser.
     pub(super) typed: u32,
-    /// Faults of the browser that have not happened yet.
+    /// What has to happen once in this browser, and has not yet.
     pub(super) due: Vec<Gesture>,
     /// The texts that the person was told are saved.
     pub(super) saved: BTreeSet<Marker>,
@@ -151,13 +151,20 @@ impl Script {
                 let person = self.visitor.person.clone();
                 self.signs_in(&person).await
             }
-            Gesture::OtherPerson => self.gives_way().await,
+            Gesture::OtherPerson => {
+                self.gives_way().await?;
+                self.opens_form_of(page.order(), &page.form).await
+            }
         }
     }
 
     /// Opens one of the orders in one of the forms.
     async fn opens(&mut self, form: &str) -> Result<()> {
         let order = self.random.one_of(&self.orders).clone();
+        self.opens_form_of(&order, form).await
+    }
+
+    pub(super) async fn opens_form_of(&self, order: &str, form: &str) -> Result<()> {
         if form == "shipping" {
             return self.visitor.goes_to(&format!("/orders/{order}/shipping")).await;
         }
@@ -175,7 +182,7 @@ impl Script {
         let number = 1_000 * self.visitor.browser as u32 + self.typed;
         let marker = Marker { field, author: self.visitor.person.clone(), number };
         self.visitor.types(field, &marker.to_string()).await?;
-        let page = self.visitor.looks().await?;
+        let page = self.looks_once_the_script_ran().await?;
         // The page may have been left meanwhile, by a save that is answered.
         if let Some(version) = page.version.filter(|_| page.fields.contains(&marker.to_string())) {
             let (order, form, has_script) = (page.order().to_owned(), page.form.clone(), !page.mode.is_empty());
@@ -183,6 +190,18 @@ impl Script {
         }
         self.notes(&page);
         Ok(())
+    }
+
+    /// The page once its script has run, or could not be loaded; or as it is when the person loses patience.
+    async fn looks_once_the_script_ran(&mut self) -> Result<Page> {
+        let began = Instant::now();
+        loop {
+            let page = self.visitor.looks().await?;
+            if page.is_complete || !page.mode.is_empty() || began.elapsed() > PATIENCE {
+                return Ok(page);
+            }
+            sleep(Duration::from_millis(60)).await;
+        }
     }
 
     async fn presses(&mut self, control: Control, page: &Page) -> Result<()> {

@@ -233,10 +233,10 @@ impl Visitor {
     }
 
     /// Deletes the draft of this page when it is left, after its own script has stored it: so that the form offers the next one.
+    /// The drafts of other forms that were open in this tab stay.
     pub(super) async fn forgets_the_draft(&self) -> Result<()> {
-        let script = "const forget = () => Object.keys(sessionStorage)
-                .filter((key) => key.startsWith('tenure page '))
-                .forEach((key) => localStorage.removeItem(sessionStorage[key]));
+        let script = "const form = document.querySelector('form[data-tenure-form]')?.dataset.tenureForm;
+            const forget = () => localStorage.removeItem(sessionStorage[`tenure page ${form}`]);
             addEventListener('pagehide', forget);
             document.addEventListener('visibilitychange', forget);";
         within(async { Ok(self.web()?.execute(script, Vec::new()).await.map(drop)?) }).await
