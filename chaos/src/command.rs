@@ -130,6 +130,12 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
         } else {
             println!("the histories are in {}", folder.display());
         }
+        for name in CHECKS.map(|check| check.name) {
+            let mut of_this = found.iter().filter(|violation| violation.check == name);
+            if let Some(first) = of_this.next() {
+                println!("{name}: {}, and {} others", first.what, of_this.count());
+            }
+        }
         report.add(&evidence, found, described, time);
         left = left.saturating_sub(time);
         println!(

@@ -118,7 +118,12 @@ impl Disk {
     pub(crate) fn continue_with_the_copy(&self) -> Result<()> {
         self.unmount()?;
         fs::rename(self.copied(), self.image())?;
-        self.mount()
+        self.mount()?;
+        // What filled the disk before may be on the copy, because its end was not flushed.
+        match self.free() {
+            Err(error) if self.filler().exists() => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 

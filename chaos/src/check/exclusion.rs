@@ -40,6 +40,7 @@ fn leases(operations: &[Operation], steps: &Steps) -> BTreeMap<String, Vec<Hold>
         *sent = operation.called_at().min(*sent);
     }
     let mut holds: HashMap<&str, (String, Hold)> = HashMap::new();
+    let mut former = Vec::new();
     for operation in operations {
         let Some(lock) = operation.call.args.lock.as_deref() else { continue };
         let sent = operation.called_at();
@@ -62,6 +63,11 @@ fn leases(operations: &[Operation], steps: &Steps) -> BTreeMap<String, Vec<Hold>
             Function::Extend => {
                 if let (Some((generation, until)), Some((key, hold))) = (granted, holds.get_mut(lock)) {
                     let broken = breaks.get(&(key, generation)).copied().unwrap_or(u64::MAX);
+                    // It may have been expired in between, until the clock was right again.
+                    if steps.next_forward(hold.from) < sent {
+                        former.push((key.clone(), hold.clone()));
+                        (hold.from, hold.to) = (operation.answered_at(), 0);
+                    }
                     hold.to = hold.to.max(until.saturating_sub(MARGIN)).min(broken);
                 }
             }
@@ -74,7 +80,7 @@ fn leases(operations: &[Operation], steps: &Steps) -> BTreeMap<String, Vec<Hold>
         }
     }
     let mut by_key: BTreeMap<String, Vec<Hold>> = BTreeMap::new();
-    for (key, hold) in holds.into_values().filter(|(_, hold)| hold.from < hold.to) {
+    for (key, hold) in holds.into_values().chain(former).filter(|(_, hold)| hold.from < hold.to) {
         by_key.entry(key).or_default().push(hold);
     }
     by_key
@@ -183,6 +189,24 @@ mod tests {
         assert_eq!(found(400, 5_000, 9_000), 0);
         assert_eq!(found(400, 9_000, 5_000), 1, "set back, it lives longer");
         assert_eq!(found(520, 5_000, 9_000), 1, "both held it before");
+    }
+
+    #[test]
+    fn lease_that_a_step_interrupted_is_held_again_once_it_is_extended() {
+        let args = Args { generation: Some(1), remaining_ms: Some(2000), ..Args::default() };
+        let extend = ok(Function::Extend, "3", "a", (1000, 1010), of_lock("1"), args);
+        let steps = [(400, 5_000, 9_000), (800, 9_400, 5_400)];
+        let step = |(at, before_ms, after_ms)| Step { from_ns: ms(at), to_ns: ms(at), before_ms, after_ms };
+        let found = |write| {
+            let call = Args { guard: Some(Guarded::UnlessLocked), ..Args::default() };
+            let write = ok(Function::Append, "2", "a", write, call, Args::default());
+            let operations = vec![lock("1", "a", (0, 10), 1), extend.clone(), write];
+            let steps = Steps(steps.map(step).into());
+            check(&Evidence { operations, steps, ..Evidence::default() }).len()
+        };
+        assert_eq!(found((500, 510)), 0, "it was expired");
+        assert_eq!(found((200, 210)), 1);
+        assert_eq!(found((1200, 1210)), 1);
     }
 
     #[test]

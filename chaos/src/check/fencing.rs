@@ -143,11 +143,14 @@ fn against(note: &Noted, leases: &[Granted], steps: &Steps) -> Option<String> {
     if note.guard != Some(Guarded::UnlessLocked) {
         return None;
     }
-    let held = |lease: &&Granted| {
+    // A lease that a step forward ended has a successor. Its time may come again, when the clock is right again.
+    let held = |(lease, next): &(&Granted, Option<&Granted>)| {
         steps.surely_before(lease.since_ms + ROUNDING_MS, *at_ms)
             && steps.surely_before(at_ms + ROUNDING_MS, lease.ended_ms)
+            && next.is_none_or(|next| steps.surely_before(*at_ms, next.since_ms))
     };
-    let lease = leases.iter().find(held)?;
+    let nexts = leases.iter().skip(1).map(Some).chain([None]);
+    let (lease, _) = leases.iter().zip(nexts).find(held)?;
     Some(format!("{op} wrote {ledger} unless it is locked, while {} held it", lease.generation))
 }
 
@@ -205,6 +208,22 @@ mod tests {
         assert_eq!(check(&evidence(vec![note("1", "a", 2, Some(1), 4_000)])).len(), 0);
         let under = |op, version, generation| note(op, "a", version, Some(generation), 4_000);
         assert_eq!(check(&evidence(vec![under("1", 2, 2), under("2", 3, 1)])).len(), 1);
+    }
+
+    #[test]
+    fn lease_that_a_step_forward_ended_stays_ended() {
+        // 100 ms of the lease have passed, then the clock is 3 s ahead for a second. Its second holder releases it.
+        let steps = [(1_100, 4_100), (5_100, 2_100)];
+        let step = |(before_ms, after_ms)| Step { from_ns: 0, to_ns: 0, before_ms, after_ms };
+        let first = granted("a", 1, 1_000, 3_000, Some("expired"));
+        let second = granted("a", 2, 4_200, 5_000, Some("released"));
+        let write = Noted { guard: Some(Guarded::UnlessLocked), ..note("1", "a", 2, None, 2_300) };
+        let evidence = |leases| {
+            let steps = Steps(steps.map(step).into());
+            Evidence { notes: vec![write.clone()], leases, steps, ..Evidence::default() }
+        };
+        assert_eq!(check(&evidence(vec![first.clone(), second])).len(), 0);
+        assert_eq!(check(&evidence(vec![first])).len(), 1, "it was live again");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use super::checkout::Checkout;
 use super::errors::{self, classify, effect};
 use super::operation;
-use super::overdue::end_wait;
+use super::overdue::Cancellations;
 use super::pools::Pools;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
@@ -36,6 +36,8 @@ pub(super) struct OpenTransaction {
     timeout: Duration,
     /// The backend process id, by which another session can find its blocker.
     process: i32,
+    /// What was sent to end its statements.
+    cancellations: Cancellations,
     /// The label for the sessions that it blocks, escaped for an SQL text.
     label: Option<String>,
     /// The pools for querying its blocker.
@@ -90,6 +92,7 @@ impl OpenTransaction {
             budget,
             timeout,
             process: process.unwrap_or_default(),
+            cancellations: Cancellations::default(),
             label,
             pools: Arc::clone(pools),
             ours: false,
@@ -112,10 +115,7 @@ impl OpenTransaction {
     }
 
     fn connection(&mut self) -> Result<&mut Checkout<Postgres>, DatabaseError> {
-        Ok(self
-            .connection
-            .as_mut()
-            .expect("a transaction has its connection until it has ended, and ending consumes it"))
+        Ok(self.connection.as_mut().expect(HAS_ITS_CONNECTION))
     }
 
     /// Runs work that waits for no lock.
@@ -150,7 +150,8 @@ impl OpenTransaction {
         let (asked, process, left) = (self.asked, self.process, self.left());
         let (pools, limit) = (Arc::clone(&self.pools), patience::limit(left));
         let (deadline, given_up) = (Instant::now() + left, Instant::now() + limit);
-        let connection = self.connection()?;
+        let OpenTransaction { connection, cancellations, .. } = self;
+        let connection = connection.as_mut().expect(HAS_ITS_CONNECTION);
         let (mut holder, mut ended) = (None, false);
         let result = {
             let mut work = pin!(work(connection.open()?));
@@ -167,9 +168,8 @@ impl OpenTransaction {
                             tokio::time::sleep_until((deadline + OVERDUE).into()).await;
                         }
                         while Instant::now() < given_up {
-                            // Set before the cancel: the statement may end before its answer arrives.
-                            ended = true;
-                            let end = end_wait(&pools.batches, process);
+                            // Set before it is sent: the statement may end before its answer arrives.
+                            let end = cancellations.end_wait(&pools.batches, process, || ended = true);
                             let _ = tokio::time::timeout_at(given_up.into(), end).await;
                             tokio::time::sleep(OVERDUE).await;
                         }
@@ -182,8 +182,15 @@ impl OpenTransaction {
                 }
             }
         };
+        // A cancellation that is still under way would end the next statement.
+        if result.is_some() && !cancellations.are_over(given_up).await {
+            connection.close();
+        }
         match result {
             None => Err(connection.has_no_answer(limit)),
+            Some(Ok(_)) if connection.is_closed() => Err(DatabaseError::ConnectionLost(
+                "the cancellation of a statement that was overdue had no answer, so the connection was closed".into(),
+            )),
             Some(Err(error)) if error.is_lock_timeout() || (ended && errors::is_cancelled(&error)) => {
                 Err(DatabaseError::LockTimeout { waited: asked.elapsed(), holder })
             }
@@ -312,6 +319,8 @@ fn begin_with(timeout: Duration, label: Option<&str>) -> String {
 /// Fails by a division by zero if the transaction is not the one that was begun.
 const SAME: &str = "select 1 / (current_setting('transaction_deferrable') = 'on')::int; ";
 
+const HAS_ITS_CONNECTION: &str = "a transaction has its connection until it has ended, and ending consumes it";
+
 const ENDED: &str = "what was saved before is stored if that was a COMMIT, and undone if it was a ROLLBACK; nothing was saved \
                      after it";
 
@@ -339,11 +348,14 @@ impl Drop for OpenTransaction {
     fn drop(&mut self) {
         let Some(mut connection) = self.connection.take().filter(|connection| !connection.is_closed()) else { return };
         let limit = patience::limit(self.left());
+        let mut cancellations = std::mem::take(&mut self.cancellations);
         match Handle::try_current() {
             // The connection stays checked out until the rollback is done, so the next user finds it clean. A statement that still waits
             // for a lock ends at its own timeout first.
             Ok(runtime) => drop(runtime.spawn(async move {
-                if let Err(error) = connection.answer(limit, roll_back).await {
+                if !cancellations.are_over(Instant::now() + limit).await {
+                    connection.close();
+                } else if let Err(error) = connection.answer(limit, roll_back).await {
                     tracing::warn!(%error, "a rollback failed; the connection is closed");
                     connection.close();
                 }

@@ -2,9 +2,14 @@
 //!
 //! A cancellation names a process of the server, and arrives when it arrives: the statement may have ended meanwhile, and its
 //! connection may run another transaction, which waits for somebody with all of its time left. So the statement is identified first,
-//! while its caller still waits for it, and only that one is ended.
+//! while its caller still waits for it, and only that one is ended. The server compares and then signals, and the statement may end in
+//! between: so the connection is not used again until the cancellation has been answered. The server ignores a signal that
+//! arrives between two statements.
+
+use std::time::Instant;
 
 use sqlx::{PgPool, Row};
+use tokio::task::JoinHandle;
 
 use super::errors::classify;
 use crate::error::DatabaseError;
@@ -21,16 +26,46 @@ const END: &str = "
     select pg_cancel_backend(pid)
       from pg_stat_activity where pid = $1 and (extract(epoch from query_start) * 1000000)::bigint = $2";
 
-/// Ends the statement of this process of the server if it waits for somebody. When that fails, it is tried again.
-pub(super) async fn end_wait(pool: &PgPool, process: i32) {
-    let ended = async {
-        match waiting(pool, process).await? {
-            Some(started) => end(pool, process, started).await,
-            None => Ok(()),
+/// The cancellations of the statements of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Cancellations {
+    /// The last one, until it has been answered. Its task goes on when the caller is gone.
+    sent: Option<JoinHandle<Result<(), DatabaseError>>>,
+    /// Whether one of them had no answer: it may arrive at any time.
+    has_lost_one: bool,
+}
+
+impl Cancellations {
+    /// Ends the statement of this process of the server if it waits for somebody. When that fails, it can be tried again.
+    /// `sending` is called before the cancellation is sent.
+    pub(super) async fn end_wait(&mut self, pool: &PgPool, process: i32, sending: impl FnOnce()) {
+        match waiting(pool, process).await {
+            Ok(Some(started)) => {
+                sending();
+                let pool = pool.clone();
+                self.sent = Some(tokio::spawn(async move { end(&pool, process, started).await }));
+                self.answered().await;
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::debug!(%error, process, "a statement that waits past its deadline was not ended yet");
+            }
         }
-    };
-    if let Err(error) = ended.await {
-        tracing::debug!(%error, process, "a statement that waits past its deadline was not ended yet");
+    }
+
+    async fn answered(&mut self) {
+        let Some(sent) = &mut self.sent else { return };
+        let answer = sent.await;
+        self.sent = None;
+        if !matches!(answer, Ok(Ok(()))) {
+            self.has_lost_one = true;
+        }
+    }
+
+    /// Whether all of them have been answered, at the latest at this moment: then none ends a later statement of the connection.
+    pub(super) async fn are_over(&mut self, at_the_latest: Instant) -> bool {
+        let answered = tokio::time::timeout_at(at_the_latest.into(), self.answered()).await;
+        answered.is_ok() && !self.has_lost_one
     }
 }
 
@@ -54,6 +89,8 @@ mod tests {
 
     use super::*;
 
+    /// Longer than a task takes.
+    const ANSWER: std::time::Duration = std::time::Duration::from_secs(10);
     const LOCK: &str = "select 1 from t for update";
 
     async fn until_waiting(pool: &PgPool, process: i32) -> Started {
@@ -62,6 +99,24 @@ mod tests {
                 return started;
             }
         }
+    }
+
+    #[tokio::test]
+    async fn cancellation_is_over_once_it_is_answered() {
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        let sent = tokio::spawn(async { answered.await.unwrap() });
+        let mut cancellations = Cancellations { sent: Some(sent), ..Cancellations::default() };
+        assert!(!cancellations.are_over(Instant::now()).await, "it is still under way");
+        answer.send(Ok(())).unwrap();
+        assert!(cancellations.are_over(Instant::now() + ANSWER).await);
+    }
+
+    #[tokio::test]
+    async fn cancellation_without_an_answer_is_never_over() {
+        let sent = tokio::spawn(async { Err(DatabaseError::ConnectionLost("cut".into())) });
+        let mut cancellations = Cancellations { sent: Some(sent), ..Cancellations::default() };
+        assert!(!cancellations.are_over(Instant::now() + ANSWER).await);
+        assert!(!cancellations.are_over(Instant::now() + ANSWER).await, "it may still arrive");
     }
 
     #[tokio::test]
@@ -95,7 +150,7 @@ mod tests {
         sqlx::raw_sql(LOCK).execute(&mut *blocks).await.unwrap();
         let in_time = async {
             until_waiting(&pool, process).await;
-            end_wait(&pool, process).await;
+            Cancellations::default().end_wait(&pool, process, || {}).await;
         };
         let (waited, ()) = tokio::join!(sqlx::raw_sql(LOCK).execute(&mut *waits), in_time);
         let code = waited.unwrap_err().into_database_error().unwrap().code().unwrap().into_owned();

@@ -1,4 +1,7 @@
 //! One request in one round trip, on MariaDB: a compound statement that decides by itself and gives up at once instead of waiting.
+//!
+//! It locks the row first, and reads the clock then. Otherwise, on a busy server, a lease could be kept alive by a clock that was read before
+//! it expired, after a save had found it expired; and a lease could begin before its predecessor was released.
 
 use sqlx::Row;
 
@@ -32,7 +35,7 @@ pub(super) async fn run(
     }
     let Some((proof, verb, by)) = op.change() else { return Ok(None) };
     let change =
-        Statement::new(CHANGE).bind(now).bind(&proof.lock[..]).bind(proof.owner.as_deref()).bind(verb).bind(by);
+        Statement::new(CHANGE).bind(&proof.lock[..]).bind(proof.owner.as_deref()).bind(verb).bind(by).bind(now);
     let rows = connections.acquire_for_leases().await?.close_with(change).await.map_err(committing)?;
     Ok(rows.first().map(Seen::read).transpose()?.map(|seen| LockAnswer::Yours(seen.holder())))
 }
@@ -53,14 +56,17 @@ async fn check(
 /// to right or all at once.
 const CHANGE: &str = concat!(
     "begin not atomic
-         declare moment bigint default ",
-    clock!("?"),
-    ";
+         declare moment bigint;
+         declare locked binary(32);
          declare shown binary(32) default ?;
          declare theirs longtext character set utf8mb4 default ?;
          declare verb int default ?;
          declare length bigint default ?;
-         if verb = 4 then start transaction; end if;
+         start transaction;
+         select lock_hash into locked from tenure_lock where lock_hash = shown for update;
+         set moment = ",
+    clock!("?"),
+    ";
          update tenure_lock
             set last_active = if(verb < 3, moment + (moment = since), last_active),
                 active_at = case verb when 1 then greatest(active_at, moment - length)
@@ -92,7 +98,7 @@ const CHANGE: &str = concat!(
     lease_columns!(),
     " from tenure_lock where lock_hash = shown;
          end if;
-         if verb = 4 then commit; end if;
+         commit;
      end"
 );
 
@@ -100,15 +106,20 @@ const CHANGE: &str = concat!(
 /// that needs the batch statements.
 const TAKE: &str = concat!(
     "begin not atomic
-         declare moment bigint default ",
-    clock!("?"),
-    ";
+         declare moment bigint;
+         declare locked binary(32);
          declare asked_kind varbinary(255) default ?;
          declare asked_id varbinary(1024) default ?;
          declare asked_lock binary(32) default ?;
          declare length bigint default ?;
          -- Another session was first.
          declare continue handler for 1062 begin end;
+         start transaction;
+         select lock_hash into locked from tenure_lock
+          where kind = asked_kind and id = asked_id and slot = '' and ended for update skip locked;
+         set moment = ",
+    clock!("?"),
+    ";
          update tenure_lock
             set generation = last_insert_id(generation + 1), lock_hash = asked_lock, owner_id = ?, owner_name = ?,
                 owner_role = ?, shown_as = ?, since = moment, last_active = moment, active_at = moment,
@@ -132,6 +143,7 @@ const TAKE: &str = concat!(
     lease_columns!(),
     " from tenure_lock where kind = asked_kind and id = asked_id and slot = '';
          end if;
+         commit;
      end"
 );
 
@@ -141,20 +153,20 @@ async fn take(
     now: Option<i64>,
 ) -> Result<Option<LockAnswer>, DatabaseError> {
     let LockRequest { key, lock, owner, policy, .. } = request;
-    let mut take = Statement::new(TAKE).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
-    take = take.bind(&lock[..]).bind(millis(policy.ttl));
+    let mut take = Statement::new(TAKE).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+    take = take.bind(&lock[..]).bind(millis(policy.ttl)).bind(now);
     for _ in ["update", "insert"] {
         take = take.bind(&*owner.id).bind(&*owner.name).bind(owner.role.as_deref());
         take = take.bind(policy.shown.stored()).bind(policy.idle.map(millis)).bind(millis(policy.limit));
     }
-    let row = connections.acquire_for_leases().await?.fetch_optional(take).await.map_err(committing)?;
-    let Some(row) = row else { return Ok(None) };
+    let rows = connections.acquire_for_leases().await?.close_with(take).await.map_err(committing)?;
+    let Some(row) = rows.first() else { return Ok(None) };
     match row.try_get("taken").map_err(classify)? {
         Some(generation) => {
             let moment = row.try_get("clock").map_err(classify)?;
             Ok(Some(LockAnswer::Yours(request.granted(generation, moment))))
         }
         // A repeated request with the same lock id also counts as a heartbeat.
-        None => Ok(to(request, &Seen::read(&row)?).filter(|answer| matches!(answer, LockAnswer::Held { .. }))),
+        None => Ok(to(request, &Seen::read(row)?).filter(|answer| matches!(answer, LockAnswer::Held { .. }))),
     }
 }
