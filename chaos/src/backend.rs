@@ -103,7 +103,8 @@ impl Backend {
                  op {text} not null, primary key (ledger, position));
              create table chaos_audit (op {text} not null, ledger {text} not null, version bigint not null, generation bigint,
                  guard {text}, at_ms bigint not null, primary key (op, ledger));
-             create table chaos_form (form {text} not null primary key, op {text} not null, version bigint not null);"
+             create table chaos_form (form {text} not null primary key, op {text} not null, version bigint not null, \
+             asked bigint not null default 0);"
         )
     }
 }

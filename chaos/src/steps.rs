@@ -2,7 +2,7 @@
 
 use crate::clock::ms;
 
-/// By how many milliseconds a reading may miss the moment of a step.
+/// By how many milliseconds a reading may miss the moment of a step, besides the time that the step took.
 const SLACK_MS: i64 = 50;
 
 /// Calls may be under way for so long around a step.
@@ -35,8 +35,9 @@ impl Steps {
 
     /// What the clock may have shown between the steps, in their order.
     fn between(&self) -> impl Iterator<Item = (i64, i64)> {
-        let from = std::iter::once(i64::MIN).chain(self.0.iter().map(|step| step.after_ms - SLACK_MS));
-        let to = self.0.iter().map(|step| step.before_ms + SLACK_MS).chain(std::iter::once(i64::MAX));
+        let slack = |step: &Step| SLACK_MS + ((step.to_ns - step.from_ns) / ms(1)) as i64;
+        let from = std::iter::once(i64::MIN).chain(self.0.iter().map(move |step| step.after_ms - slack(step)));
+        let to = self.0.iter().map(move |step| step.before_ms + slack(step)).chain(std::iter::once(i64::MAX));
         from.zip(to)
     }
 
@@ -67,6 +68,14 @@ mod tests {
         assert!(!steps.surely_before(5_000, 8_000), "8,000 came before the clock was set back to 4,000");
         assert!(steps.surely_before(3_000, 8_000) && steps.surely_before(5_000, 9_500));
         assert!(!steps.surely_before(8_000, 5_000));
+    }
+
+    #[test]
+    fn step_that_took_its_time_may_have_happened_at_any_moment_of_it() {
+        let step = |took| Step { from_ns: 0, to_ns: ms(took), before_ms: 9_000, after_ms: 4_000 };
+        assert!(Steps(vec![step(1)]).surely_before(3_900, 9_000));
+        assert!(!Steps(vec![step(90)]).surely_before(8_900, 9_120), "it may have been set back before it showed 8,900");
+        assert!(!Steps(vec![step(90)]).surely_before(3_900, 8_900));
     }
 
     #[test]

@@ -63,9 +63,9 @@ fn leases(operations: &[Operation], steps: &Steps) -> BTreeMap<String, Vec<Hold>
             Function::Extend => {
                 if let (Some((generation, until)), Some((key, hold))) = (granted, holds.get_mut(lock)) {
                     let broken = breaks.get(&(key, generation)).copied().unwrap_or(u64::MAX);
-                    // It may have been expired in between, until the clock was right again.
-                    if steps.next_forward(hold.from) < sent {
-                        former.push((key.clone(), hold.clone()));
+                    // It may have been expired in between, until the clock was set back, or right again.
+                    if steps.near(hold.from, operation.answered_at()) {
+                        former.push((key.clone(), Hold { to: hold.to.min(sent), ..hold.clone() }));
                         (hold.from, hold.to) = (operation.answered_at(), 0);
                     }
                     hold.to = hold.to.max(until.saturating_sub(MARGIN)).min(broken);

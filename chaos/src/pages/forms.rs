@@ -1,7 +1,7 @@
 //! The forms that were saved.
 
-use tenure::Transaction;
 use tenure::error::DatabaseError;
+use tenure::{Database, Transaction};
 use tenure_web::form_id::FormId;
 
 use super::Pages;
@@ -43,6 +43,16 @@ pub(super) async fn saved(pages: &Pages, form: FormId, op: &str) -> Result<Optio
     match backend {
         Backend::Sqlite => fetch!(db.sqlite()?),
         _ if backend.is_postgres() => fetch!(db.postgres()?),
-        _ => fetch!(db.mysql()?),
+        _ => {
+            let saved: Result<Option<i64>, DatabaseError> = fetch!(db.mysql()?);
+            let Some(version) = saved? else { return Ok(None) };
+            Ok(flushes(db, form).await?.then_some(version))
+        }
     }
+}
+
+/// InnoDB shows a commit before it is flushed. The commit of this change flushes it too.
+async fn flushes(db: &Database, form: FormId) -> Result<bool, DatabaseError> {
+    let flush = sqlx::query("update chaos_form set asked = asked + 1 where form = ?").bind(form.to_string());
+    Ok(flush.execute(db.mysql()?).await?.rows_affected() == 1)
 }

@@ -4,14 +4,15 @@ use super::Server;
 use crate::Result;
 
 impl Server {
-    /// Ends so many sessions of clients on a node, as an administrator does. How many there were.
+    /// Ends so many sessions of clients on a node, as an administrator does. How many there were: none if the server just recovers, because
+    /// a full disk made it crash.
     pub(crate) fn end_sessions(&self, node: usize, most: u64) -> Result<u64> {
         if self.mysql(node).is_none() {
             let sql = format!(
                 "select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity where pid <> pg_backend_pid() \
                  and backend_type = 'client backend' order by random() limit {most}) as chosen"
             );
-            return Ok(self.query(node, &sql)?.trim().parse().unwrap_or(0));
+            return Ok(self.query(node, &sql).ok().and_then(|ended| ended.trim().parse().ok()).unwrap_or(0));
         }
         let list = match self {
             Server::Group { .. } => "performance_schema.processlist",
@@ -21,7 +22,7 @@ impl Server {
             "select id from {list} where user in ('tenure', 'chaos') and id <> connection_id() order by rand() limit {most}"
         );
         let mut ended = 0;
-        for id in self.query(node, &sql)?.lines() {
+        for id in self.query(node, &sql).unwrap_or_default().lines() {
             // One that has ended meanwhile is none that we ended.
             ended += u64::from(self.query(node, &format!("kill {id}")).is_ok());
         }

@@ -195,9 +195,15 @@ pub(super) async fn mark_saved(tx: &mut Transaction, form: &SavedRow) -> Result<
 const SAVED_FORM: &str = "
     select form_id, member, digest, version, made_on, saved_at from saved_form where form_id = ? and member = ?";
 
+/// InnoDB shows a commit before it is flushed. This commit flushes it too, so that nobody is told of a save that a crash undoes.
+const FLUSH_SAVED_FORM: &str = "update saved_form set saved_at = saved_at + 1 where form_id = ? and member = ?";
+
 pub(super) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Result<Option<SavedRow>, DatabaseError> {
     let select = sqlx::query_as(SAVED_FORM).bind(form_id).bind(member);
-    select.fetch_optional(db.mysql()?).await.map_err(failed)
+    let Some(saved) = select.fetch_optional(db.mysql()?).await.map_err(failed)? else { return Ok(None) };
+    let flush = sqlx::query(FLUSH_SAVED_FORM).bind(form_id).bind(member);
+    let flushed = flush.execute(db.mysql()?).await.map_err(failed)?.rows_affected() == 1;
+    Ok(flushed.then_some(saved))
 }
 
 pub(super) async fn sweep_forms(db: &Database, before: i64) -> Result<(), Error> {

@@ -20,9 +20,11 @@ pub(super) fn carried(operation: &OperationId) -> String {
 const NOW: &str = "cast(unix_timestamp(sysdate(6)) * 1000 as signed)";
 
 /// Reserves the id, unless it exists; waits for a transaction that is inserting it. Returns whether the transaction was committed.
+///
+/// InnoDB releases the locks of a commit before it is flushed. So this changes the row in any case, and its own commit flushes that one too.
 pub(super) async fn settle(session: &mut Session, operation: &OperationId) -> Result<bool, DatabaseError> {
     let take = format!(
-        "insert into tenure_operation (id, committed, at) values (?, 0, {NOW}) on duplicate key update at = at"
+        "insert into tenure_operation (id, committed, at) values (?, 0, {NOW}) on duplicate key update at = at + 1"
     );
     session.write(Statement::new(take).bind(&operation.0[..])).await.map_err(classify)?;
     let read = Statement::new("select cast(committed as signed) from tenure_operation where id = ?");

@@ -116,7 +116,7 @@ const TAKE: &str = concat!(
          declare continue handler for 1062 begin end;
          start transaction;
          select lock_hash into locked from tenure_lock
-          where kind = asked_kind and id = asked_id and slot = '' and ended for update skip locked;
+          where kind = asked_kind and id = asked_id and slot = '' for update;
          set moment = ",
     clock!("?"),
     ";
