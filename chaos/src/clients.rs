@@ -48,11 +48,12 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// On a port below those that the system gives to outgoing connections: otherwise one of them could have it while the application is
-    /// away.
-    pub(crate) fn new(random: &mut Random, applies_again: bool) -> Self {
-        let port = || 12_000 + u16::try_from(random.below(8_000)).unwrap_or(0);
+    /// away. Not by the seed: two runs at the same time would send their forms to one application.
+    pub(crate) fn new(applies_again: bool) -> Self {
+        const PORTS: std::ops::Range<u16> = 12_000..20_000;
+        let first = std::process::id() as usize * 101 % PORTS.len();
         let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-        let port = std::iter::repeat_with(port).take(1000).find(free).unwrap_or(12_000);
+        let port = PORTS.cycle().skip(first).take(1000).find(free).unwrap_or(PORTS.start);
         Pages { port, applies_again }
     }
 }

@@ -110,7 +110,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     }
     let (proxies, urls) = networks(&server.urls(), backend, plan.way).await?;
     let observer = ask(&server, Server::applying_url).await?.map(Observer::start);
-    let mut random = Random::new(plan.seed, u64::MAX);
+    let random = Random::new(plan.seed, u64::MAX);
     let with_forms = plan.workloads.contains(&Workload::Form);
     let crew = Crew {
         backend,
@@ -120,7 +120,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
         tasks: plan.tasks,
         connections: CONNECTIONS,
         workloads: plan.workloads.clone(),
-        pages: with_forms.then(|| Pages::new(&mut random, false)),
+        pages: with_forms.then(|| Pages::new(false)),
         declared: plan.declared,
         // The programs that use a file are the clients.
         environment: if backend.is_server() { Vec::new() } else { environment },

@@ -140,7 +140,7 @@ async fn one_round(
     sqlx::raw_sql(TABLES).execute(direct.database().postgres()?).await?;
     let (proxy, proxied) = through_proxy(&url, Backend::Postgres).await?;
     let seed = options.seed.wrapping_add(round);
-    let mut random = Random::new(seed, u64::MAX);
+    let random = Random::new(seed, u64::MAX);
     let with_forms = bug.workloads().contains(&Workload::Form);
     let crew = Crew {
         backend: Backend::Postgres,
@@ -150,7 +150,7 @@ async fn one_round(
         tasks: 15,
         connections: 10,
         workloads: bug.workloads(),
-        pages: with_forms.then(|| Pages::new(&mut random, bug == Bug::FormAppliedAgain)),
+        pages: with_forms.then(|| Pages::new(bug == Bug::FormAppliedAgain)),
         declared: Declared::default(),
         environment: Vec::new(),
         planted: Some(bug.name()),
