@@ -139,6 +139,27 @@ async fn save_under_a_lease_delays_only_that_heartbeat() {
     assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 1);
 }
 
+#[tokio::test]
+async fn save_beside_a_free_key_delays_only_its_request() {
+    let db = shared().await;
+    let (locks, keys) = (LockManager::new(&db), keys(40));
+    for lease in all(try_all(&locks, &keys, &kim())).await {
+        locks.release_lock(lease.unwrap().id()).await.unwrap();
+    }
+    // As a save does that requires the key to be free.
+    let mut tx = db.begin().await.unwrap();
+    let row = "select 1 from tenure_lock where kind = ? and id = ? and slot = '' for update";
+    sqlx::query(row).bind(keys[20].kind()).bind(keys[20].id()).execute(tx.mysql().unwrap()).await.unwrap();
+    let mut asked = try_all(&locks, &keys, &lee());
+    let waiting = asked.remove(20);
+    let granted = timeout(Duration::from_secs(20), all(asked)).await.expect("they wait for a save that is not theirs");
+    for granted in granted {
+        assert_eq!(granted.unwrap().holder().generation, 2);
+    }
+    tx.commit().await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 2);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn opposite_batches_have_one_winner_per_key_and_no_deadlock() {
     let server = MariaDb::start().unwrap();
