@@ -126,16 +126,15 @@ async fn run_all(options: &Options) -> Result<ExitCode> {
             began.elapsed().as_secs_f64()
         );
         round += 1;
-        let missing = least.missing(&report.tally);
-        let is_enough = missing.is_empty() || !report.violations.is_empty() || further == options.further;
-        match (left.is_zero(), is_enough) {
-            (true, true) => break missing,
-            (true, false) => {
-                println!("a further round, because too little happened: {}", missing.join(", "));
-                (further, left) = (further + 1, time);
-            }
-            (false, _) => {}
+        if !left.is_zero() {
+            continue;
         }
+        let missing = least.missing(&report.tally);
+        if missing.is_empty() || !report.violations.is_empty() || further == options.further {
+            break missing;
+        }
+        println!("a further round, because too little happened: {}", missing.join(", "));
+        (further, left) = (further + 1, time);
     };
     println!("pages with seed {seed}\n{}", report.text());
     Ok(verdict(&report, &missing))

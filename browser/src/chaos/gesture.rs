@@ -59,10 +59,10 @@ impl Gesture {
             let weight = if has_text { 7 } else { 40 };
             possible.extend(Field::ALL.map(|field| (Gesture::Type(field), weight)));
             possible.extend([(Gesture::Crash, 1), (Gesture::Die, 1), (Gesture::Sleep, 1), (Gesture::SignOut, 1)]);
-        }
-        // Somebody whose text is not saved yet goes away from the browser that they share.
-        if page.is_open() && page.is_writable && has_text && is_shared {
-            possible.push((Gesture::OtherPerson, 4));
+            // A person whose text is not saved yet goes away from the browser that they share.
+            if has_text && is_shared {
+                possible.push((Gesture::OtherPerson, 4));
+            }
         }
         if has(Control::Save) {
             possible.push((Gesture::Save, if has_text { 36 } else { 2 }));

@@ -195,7 +195,7 @@ pub(super) async fn mark_saved(tx: &mut Transaction, form: &SavedRow) -> Result<
 const SAVED_FORM: &str = "
     select form_id, member, digest, version, made_on, saved_at from saved_form where form_id = ? and member = ?";
 
-/// InnoDB shows a commit before it is flushed. This commit flushes it too, so that nobody is told of a save that a crash undoes.
+/// InnoDB shows a commit before it is flushed. This commit flushes it too, so that no answer reports a save that a crash undoes.
 const FLUSH_SAVED_FORM: &str = "update saved_form set saved_at = saved_at + 1 where form_id = ? and member = ?";
 
 pub(super) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Result<Option<SavedRow>, DatabaseError> {
