@@ -4,11 +4,12 @@
 // By itself it only makes the safe assumption: by our clock the lease may have expired, so input waits for an answer. Fields become
 // read-only, never disabled: disabled ones are neither posted nor copied.
 
-import { fields, near, typed, values, write } from "./text.js";
+import { fields, LEFT, near, store, typed, values, write } from "./text.js";
 
 export const RETRY_MS = [5000, 10000, 20000, 30000];
 export const WAIT_MS = 15000; // For an answer.
 const PARTING_MS = 10000; // What the server leaves of a lease after mode=parting.
+const LEFT_MS = 60000; // For a page to load after another one in the same tab.
 const SOON_MS = 5000; // What was answered that recently need not be asked again.
 const SAID_S = [120, 60, 30]; // A countdown worries people: it starts late and is said only now and then.
 
@@ -42,6 +43,13 @@ export function keepLease(form) {
 		return new URLSearchParams({ ...of, person, idle_ms: idle(), ...facts });
 	}
 
+	/** The page that this tab displayed before: the beacon with which it releases its lease may be late, or blocked. */
+	function before() {
+		const left = store(() => JSON.parse(sessionStorage[LEFT]));
+		const isOurs = left?.person === person && left.lid !== form.elements.lid.value && Date.now() - left.at < LEFT_MS;
+		return isOurs ? { left: left.lid } : {};
+	}
+
 	function quiet() {
 		clearTimeout(timer);
 		flight = flight?.abort();
@@ -55,7 +63,7 @@ export function keepLease(form) {
 		const sent = clocks();
 		let code, answer;
 		try {
-			const response = await fetch(beat, { method: "POST", body: body({ want, ...facts }), signal: mine.signal });
+			const response = await fetch(beat, { method: "POST", body: body({ want, ...(want !== "keep" && before()), ...facts }), signal: mine.signal });
 			answer = await response.json();
 			code = response.status;
 		} catch {} // Unreachable, or a page of somebody between us and the server.
@@ -202,6 +210,7 @@ export function keepLease(form) {
 		if (/lost|saving|leaving|refused|saved/.test(state) || (!isHeld && !hasAsked)) return;
 		quiet();
 		navigator.sendBeacon(release, body({ mode: "parting" }));
+		store(() => (sessionStorage[LEFT] = JSON.stringify({ lid: form.elements.lid.value, person, at: Date.now() })));
 		until(Math.min(left(), PARTING_MS));
 	});
 	for (const button of buttons()) {

@@ -8,6 +8,7 @@
 // and after a day. A dropped one can be restored for ten minutes.
 
 const KEY = "tenure draft ";
+export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
 const MOST = 20; // Of all drafts in this browser: the oldest go first.
@@ -55,7 +56,7 @@ export function typed(form) {
 }
 
 // Storage may be full, or forbidden: then there are no drafts, and everything else works.
-function store(use) {
+export function store(use) {
 	try {
 		return use();
 	} catch {}
@@ -86,6 +87,7 @@ let isErased = false;
 /** Signing out erases the drafts of all persons in this browser. */
 export function erase() {
 	isErased = true;
+	store(() => sessionStorage.removeItem(LEFT));
 	for (const key of store(() => Object.keys(localStorage)) ?? []) if (key.startsWith(KEY)) remove({ key });
 }
 

@@ -11,6 +11,7 @@
 //! | `idle_ms` | the time since the person's last input there, see [`tenure::lease::Heartbeat`] |
 //! | `csrf` | with `take`: a lock id without a lease is no proof |
 //! | `instead_of` | with `take`: the generation of the person's own lease elsewhere, which ends here |
+//! | `left` | with `take` or `look`: the lock id of the page that this tab displayed before. Its release may come later, or never |
 //!
 //! | the response | |
 //! |---|---|
@@ -99,6 +100,7 @@ pub struct Beat<A> {
     want: Want,
     idle: Duration,
     instead_of: Option<i64>,
+    left: Option<LockId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -121,6 +123,7 @@ struct Fields {
     #[serde(default)]
     idle_ms: u64,
     instead_of: Option<i64>,
+    left: Option<String>,
 }
 
 impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
@@ -152,6 +155,7 @@ impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
             want: sent.want,
             idle: Duration::from_millis(sent.idle_ms),
             instead_of: sent.instead_of,
+            left: sent.left.map(|left| left.parse().map_err(|_| wrong("left"))).transpose()?,
         })
     }
 }
@@ -214,6 +218,7 @@ impl<A: Aggregate> Beat<A> {
             let detail = "The version in the form is one of something else. Load the page again.";
             return Err(Problem::new(400, "foreign-version", "Refused").detail(detail).action("reload"));
         }
+        self.part_from_left(&locks).await?;
         let mut mine = match self.want {
             Want::Keep => self.keep(&locks, aggregates, id).await?,
             Want::Take => self.take(&locks, aggregates, id).await?,
@@ -240,6 +245,18 @@ impl<A: Aggregate> Beat<A> {
         let moved = if moved { Some(Moved { change: aggregates.changes(id, 1).await?.pop() }) } else { None };
         let frozen = now.as_deref().and_then(frozen);
         Ok(Facts { frozen, mine, others, moved, saved: false, exclusive })
+    }
+
+    /// Releases the lease of the page that this tab displayed before, as its own request does. That one is sent without waiting: it can
+    /// arrive after this request, before the request that acquired the lease, or not at all.
+    async fn part_from_left(&self, locks: &LockManager) -> Result<(), Problem> {
+        let Some(left) = self.left.as_ref().filter(|left| self.want != Want::Keep && **left != self.id) else {
+            return Ok(());
+        };
+        match locks.expire_within(left, PARTING_GRACE).await {
+            Ok(_) | Err(LeaseError::NoLock(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// A form that only checks may have had a lease, whose end is reported again; or it has one whose response was lost.
@@ -360,9 +377,9 @@ fn bad(detail: String) -> Problem {
 
 impl<A> fmt::Debug for Beat<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Beat { owner, id, form, seen, want, idle, instead_of } = self;
+        let Beat { owner, id, form, seen, want, idle, instead_of, left } = self;
         let mut shown = f.debug_struct("Beat");
         shown.field("owner", owner).field("id", id).field("form", form).field("seen", seen).field("want", want);
-        shown.field("idle", idle).field("instead_of", instead_of).finish()
+        shown.field("idle", idle).field("instead_of", instead_of).field("left", left).finish()
     }
 }

@@ -459,6 +459,25 @@ async fn own_other_tab_is_recognised_unless_just_left() {
 }
 
 #[tokio::test]
+async fn page_left_in_this_tab_does_not_count_without_its_release() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (before, after) = (kit.open().await, kit.open().await);
+    kit.beat(&kim(), &before, "take").await;
+    let left = [("left", before.lid.as_str())];
+    // Another person cannot shorten it like that.
+    assert_eq!(kit.beat_but(&lee(), &after, "take", &left).await, heard("refused", "held by Kim Minji"));
+    assert_eq!(kit.beat_but(&kim(), &after, "keep", &left).await, heard("refused", "elsewhere"));
+    assert_eq!(kit.beat_but(&kim(), &after, "look", &left).await, heard("free", ""));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+    assert_eq!(kit.beat_but(&kim(), &after, "take", &left).await, held(""));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 2)]);
+    // The page came back out of the browser's memory: its own lease is not one that it left.
+    assert_eq!(kit.beat_but(&kim(), &after, "take", &[("left", after.lid.as_str())]).await, held(""));
+    kit.clock.advance(PARTING_GRACE);
+    assert_eq!(kit.holders("1").await, [("kim".into(), 2)]);
+}
+
+#[tokio::test]
 async fn just_left_page_still_blocks_others() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let (kims, lees) = (kit.open().await, kit.open().await);
@@ -622,6 +641,7 @@ async fn invalid_lock_id_form_or_version_is_refused() {
         ("idle_ms", "-1"),
         ("idle_ms", "1.5"),
         ("instead_of", "x"),
+        ("left", "x"),
         ("lid=1&lid", "2"),
     ];
     for field in bad {
