@@ -41,6 +41,13 @@ impl Steps {
         from.zip(to)
     }
 
+    /// Whether the clock was set back between these moments, and may have shown this time or a later one before.
+    pub(crate) fn set_back_from(&self, (from_ns, to_ns): (u64, u64), at_ms: i64) -> bool {
+        let back = self.0.iter().filter(|step| step.after_ms < step.before_ms);
+        let mut within = back.filter(|step| from_ns <= step.to_ns && step.from_ns <= to_ns);
+        within.any(|step| at_ms <= step.before_ms + SLACK_MS)
+    }
+
     /// When the clock stepped forward first after this moment: from then on a lease may have expired early.
     pub(crate) fn next_forward(&self, after_ns: u64) -> u64 {
         let forward = self.0.iter().filter(|step| step.after_ms > step.before_ms && step.to_ns >= after_ns);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Violation;
+use crate::clock::ms;
 use crate::evidence::{Evidence, Granted, Noted};
 use crate::history::{Guarded, Operation};
 use crate::steps::Steps;
@@ -12,6 +13,9 @@ pub(super) const NAME: &str = "C3 fencing";
 
 /// Times of the database are whole milliseconds, rounded.
 const ROUNDING_MS: i64 = 1;
+
+/// A call without an answer is taken to have ended after this time: its deadlines are below it.
+const LONGEST_NS: u64 = ms(15_000);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     let mut found = grants(&evidence.operations);
@@ -71,9 +75,14 @@ fn grants(operations: &[Operation]) -> Vec<Violation> {
 
 /// What was written under leases, by the rows that were written along with it.
 fn writes(evidence: &Evidence) -> Vec<Violation> {
-    let called: HashMap<&str, u64> =
-        evidence.operations.iter().map(|operation| (operation.id(), operation.called_at())).collect();
-    let violation = |note: &Noted, what| Violation { check: NAME, what, at_ns: called.get(note.op.as_str()).copied() };
+    let times: HashMap<&str, (u64, u64)> = evidence
+        .operations
+        .iter()
+        .map(|operation| (operation.id(), operation.called_at(), operation.answered_at()))
+        .map(|(id, called, answered)| (id, (called, answered.min(called + LONGEST_NS))))
+        .collect();
+    let called = |note: &Noted| times.get(note.op.as_str()).map(|(called, _)| *called);
+    let violation = |note: &Noted, what| Violation { check: NAME, what, at_ns: called(note) };
     let mut found = Vec::new();
     let mut last: HashMap<&str, i64> = HashMap::new();
     for note in &evidence.notes {
@@ -97,7 +106,8 @@ fn writes(evidence: &Evidence) -> Vec<Violation> {
         .collect();
     for note in &evidence.notes {
         let leases = by_key.get(note.ledger.as_str()).copied().unwrap_or_default();
-        found.extend(against(note, leases, &evidence.steps).map(|what| violation(note, what)));
+        let times = times.get(note.op.as_str()).copied();
+        found.extend(against(note, times, leases, &evidence.steps).map(|what| violation(note, what)));
     }
     found
 }
@@ -122,8 +132,8 @@ fn late(note: &Noted, told: Option<&Vec<(i64, i64)>>, steps: &Steps) -> Option<S
     Some(format!("{op} wrote {ledger} under {generation}, {} ms after {other} was granted to a client", at_ms - since))
 }
 
-/// A write beside the leases of its ledger, on the database's clock.
-fn against(note: &Noted, leases: &[Granted], steps: &Steps) -> Option<String> {
+/// A write beside the leases of its ledger, on the database's clock. `times`: between which moments it was called and answered.
+fn against(note: &Noted, times: Option<(u64, u64)>, leases: &[Granted], steps: &Steps) -> Option<String> {
     let Noted { op, ledger, at_ms, .. } = note;
     if let Some(generation) = note.generation {
         let Some(at) = leases.iter().position(|lease| lease.generation == generation) else {
@@ -148,6 +158,8 @@ fn against(note: &Noted, leases: &[Granted], steps: &Steps) -> Option<String> {
         steps.surely_before(lease.since_ms + ROUNDING_MS, *at_ms)
             && steps.surely_before(at_ms + ROUNDING_MS, lease.ended_ms)
             && next.is_none_or(|next| steps.surely_before(*at_ms, next.since_ms))
+            // It looked for a lease before its own time was read, and the clock may have been set back in between.
+            && !times.is_some_and(|times| steps.set_back_from(times, lease.ended_ms))
     };
     let nexts = leases.iter().skip(1).map(Some).chain([None]);
     let (lease, _) = leases.iter().zip(nexts).find(held)?;
@@ -224,6 +236,21 @@ mod tests {
         };
         assert_eq!(check(&evidence(vec![first.clone(), second])).len(), 0);
         assert_eq!(check(&evidence(vec![first])).len(), 1, "it was live again");
+    }
+
+    #[test]
+    fn write_that_saw_an_expired_lease_before_a_step_back_is_none() {
+        // The lease expires at 3,000. The clock is set ahead, shows 4,000 when the write looks for the lease, and 2,000 when it writes.
+        let lease = granted("a", 1, 1_000, 3_000, Some("expired"));
+        let step = |at, before_ms, after_ms| Step { from_ns: ms(at), to_ns: ms(at) + 1, before_ms, after_ms };
+        let write = Noted { guard: Some(Guarded::UnlessLocked), ..note("1", "a", 2, None, 2_050) };
+        let found = |at| {
+            let steps = Steps(vec![step(1, 1_500, 3_500), step(at, 4_000, 2_000)]);
+            let operations = vec![append("1", "a", (10, 20), 2)];
+            let (notes, leases) = (vec![write.clone()], vec![lease.clone()]);
+            check(&Evidence { operations, notes, leases, steps, ..Evidence::default() }).len()
+        };
+        assert_eq!((found(15), found(5)), (0, 1), "during the write, and before it");
     }
 
     #[test]
