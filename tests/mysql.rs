@@ -15,6 +15,9 @@ mod lock_batches;
 /// Assumptions about the server, and guarantees there beyond the suite.
 #[path = "mysql/server.rs"]
 mod server;
+/// Requests that the server delays.
+#[path = "mysql/waits.rs"]
+mod waits;
 
 use conformance::support::TestDb;
 use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
