@@ -29,7 +29,7 @@ cases!(
 
 /// InnoDB shows a commit before it is flushed. Only the commit of a later write of the same row shows that it was.
 #[tokio::test]
-async fn outcome_of_a_commit_is_flushed_before_it_is_told() {
+async fn outcome_of_a_commit_is_flushed_before_it_is_reported() {
     let url = testkit::new_database(Kind::MariaDb);
     let proxy = Proxy::to(&url).unwrap();
     let db = Database::connect(proxy.url()).await.unwrap().resolving_commits();
