@@ -9,6 +9,9 @@
 //! [locks]: https://docs.rs/crate/tenure/latest/source/docs/locks.md
 //! [databases]: https://docs.rs/crate/tenure/latest/source/docs/databases.md
 //! [performance]: https://docs.rs/crate/tenure/latest/source/docs/performance.md
+//! [clusters]: https://docs.rs/crate/tenure/latest/source/docs/clusters.md
+//! [scale]: https://docs.rs/crate/tenure/latest/source/docs/scale.md
+//! [reliability]: https://docs.rs/crate/tenure/latest/source/docs/reliability.md
 //! [security]: https://docs.rs/crate/tenure/latest/source/SECURITY.md
 //! [threats]: https://docs.rs/crate/tenure/latest/source/docs/threat-model.md
 //! [asvs]: https://docs.rs/crate/tenure/latest/source/docs/asvs.md

@@ -9,6 +9,7 @@ mod copy;
 mod debian;
 mod deny;
 mod engines;
+mod failures;
 mod fuzz;
 mod guarantees;
 mod guide;

@@ -9,6 +9,7 @@ use crate::axe;
 use crate::chaos;
 use crate::debian;
 use crate::engines::{self, Ready};
+use crate::failures::Output;
 use crate::servers::{cargo, root, start};
 
 /// No step takes half of it, cold build included. One that hangs must fail with its name and its output, before CI is
@@ -194,12 +195,18 @@ impl Step {
         if self.axe {
             command.env(axe::VARIABLE, axe::fetch()?);
         }
-        match status_within(LONGEST, &mut command) {
-            Ok(Some(status)) if status.success() => Ok(()),
-            Ok(Some(status)) => Err(status.to_string()),
-            Ok(None) => Err(format!("it was ended after {} minutes", LONGEST.as_secs() / 60)),
-            Err(error) => Err(format!("cargo could not be started: {error}")),
-        }
+        let output = Output::of(&mut command).map_err(|error| format!("no pipe for its output: {error}"))?;
+        let status = status_within(LONGEST, &mut command);
+        drop(command);
+        // Also after success: its last lines belong before those of the next step.
+        let failures = output.failures();
+        let reason = match status {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => status.to_string(),
+            Ok(None) => format!("it was ended after {} minutes", LONGEST.as_secs() / 60),
+            Err(error) => format!("cargo could not be started: {error}"),
+        };
+        Err([reason].into_iter().chain(failures).collect::<Vec<_>>().join("\n       "))
     }
 }
 
@@ -230,7 +237,7 @@ pub(crate) fn run(steps: &[&Step]) -> ExitCode {
             Ok(()) => report += &format!("ok     {:<14} {seconds:>7.1} s\n", step.name),
             Err(reason) => {
                 failed = true;
-                report += &format!("FAILED {:<14} {seconds:>7.1} s: {} ({reason})\n", step.name, step.line());
+                report += &format!("FAILED {:<14} {seconds:>7.1} s: {}: {reason}\n", step.name, step.line());
             }
         }
     }
