@@ -20,7 +20,7 @@ use crate::guarantees::scratch::Scratch;
 pub(crate) use crate::guarantees::shard::Shard;
 use crate::guarantees::trial::{Outcome, Trials, log};
 
-/// Runs the rows of a shard with one of these texts in their guarantee or tests, or lists them.
+/// Runs the rows of a shard with one of these texts in their section, guarantee or tests, or lists them.
 pub(crate) fn run(only: &[String], shard: Shard, list: bool) -> ExitCode {
     let ran = Document::read().and_then(|document| {
         let rows: Vec<_> = shard.of(document.rows.iter().filter(|row| is_chosen(row, only))).collect();
@@ -37,8 +37,11 @@ pub(crate) fn run(only: &[String], shard: Shard, list: bool) -> ExitCode {
 }
 
 fn is_chosen(row: &Row, only: &[String]) -> bool {
-    let is_in =
-        |part: &String| row.guarantee.contains(part) || row.tests.iter().any(|test| test.shown().contains(part));
+    let is_in = |part: &String| {
+        row.section.contains(part)
+            || row.guarantee.contains(part)
+            || row.tests.iter().any(|test| test.shown().contains(part))
+    };
     only.is_empty() || only.iter().any(is_in)
 }
 

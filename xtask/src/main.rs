@@ -64,7 +64,7 @@ enum Chore {
     Package,
     /// Make each change that docs/guarantees.md names in a copy of the project, and see a test fail
     Guarantees {
-        /// Only rows in whose guarantee or tests this stands; may be given several times
+        /// Only rows with this in their section, guarantee or tests; may be given several times
         #[arg(long, value_name = "SUBSTRING")]
         only: Vec<String>,
         /// Only the K-th of N parts of the rows: all of them take hours
