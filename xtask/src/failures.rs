@@ -80,8 +80,8 @@ mod tests {
             "thread 'links' (7) panicked at tests/guide.rs:165:45:",
             "src/lib.rs does not say where [clusters] leads",
         ]);
-        let output = Output::of(&mut command).unwrap();
-        assert!(command.status().unwrap().success());
+        let output = Output::of(&mut command).expect("a pipe");
+        assert!(command.status().expect("printf").success());
         drop(command);
         let panic =
             "thread 'links' (7) panicked at tests/guide.rs:165:45: src/lib.rs does not say where [clusters] leads";
@@ -94,10 +94,11 @@ mod tests {
         command
             .args(["-c", "echo 'test one ... FAILED'; sleep 600 2> /dev/null & echo $! >&2"])
             .stderr(std::process::Stdio::piped());
-        let output = Output::of(&mut command).unwrap();
-        let left = command.output().unwrap().stderr;
+        let output = Output::of(&mut command).expect("a pipe");
+        let left = command.output().expect("a shell").stderr;
         drop(command);
         assert_eq!(output.failures_within(Duration::from_millis(500)), ["test one"]);
-        testkit::kill_tree(String::from_utf8(left).unwrap().trim().parse().unwrap());
+        let id = String::from_utf8_lossy(&left).trim().parse().expect("a process id");
+        testkit::kill_tree(id);
     }
 }
