@@ -28,6 +28,8 @@ use crate::row_lock::mode::{LockMode, Wait};
 use crate::storage::operation::OperationId;
 use crate::version::conflict::Change;
 
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod aggregates;
 pub(crate) mod capabilities;
 mod connect_options;
 mod connections;

@@ -4,6 +4,7 @@
 //! waits; it is set for each statement that may wait, and reduced from lock to lock. MySQL counts whole seconds only; there the last second
 //! is a loop of attempts. None of this was run on MySQL, but its way of waiting was run on MariaDB.
 
+mod aggregate_rows;
 mod anchor;
 mod batch;
 mod blocker;
@@ -19,11 +20,10 @@ mod lease_rows;
 mod list;
 mod live;
 mod load;
+mod matching;
 mod migrate;
 mod operation;
-mod removed;
 mod revision;
-mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod session;
@@ -220,7 +220,7 @@ impl Backend for MySql {
     }
 
     async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-        load::count(&mut self.connections.acquire(patience::left()).await?, mapping, when).await
+        matching::count(&mut self.connections.acquire(patience::left()).await?, mapping, when).await
     }
 
     async fn state_at(

@@ -3,6 +3,7 @@
 //! A saving transaction holds its lease by a `FOR KEY SHARE` lock on the row: heartbeats succeed, takeovers wait. `lock_timeout` limits
 //! waits; it is set for the transaction only, and reduced from lock to lock.
 
+mod aggregate_rows;
 mod anchor;
 mod batch;
 mod checkout;
@@ -15,12 +16,11 @@ mod lease_rows;
 mod list;
 mod live;
 mod load;
+mod matching;
 mod operation;
 mod overdue;
 mod pools;
-mod removed;
 mod revision;
-mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod statements;
@@ -186,7 +186,7 @@ impl Backend for Postgres {
     }
 
     async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-        self.pools.load(async |connection| load::count(connection, mapping, when).await).await
+        self.pools.load(async |connection| matching::count(connection, mapping, when).await).await
     }
 
     async fn state_at(

@@ -4,6 +4,7 @@
 //! lock is a wait for the writer: first in a fair queue inside this process, then through SQLite's busy handler for other processes.
 //! Durability is `synchronous=FULL`: an acknowledged lock survives a power cut.
 
+mod aggregate_rows;
 mod batch;
 mod connect;
 mod connection;
@@ -16,10 +17,9 @@ mod lease_rows;
 mod list;
 mod live;
 mod load;
+mod matching;
 mod operation;
-mod removed;
 mod revision;
-mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod statements;
@@ -167,7 +167,7 @@ impl Backend for Sqlite {
     }
 
     async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-        rows::count(&mut *self.reader().await?, mapping, when).await
+        matching::count(&mut *self.reader().await?, mapping, when).await
     }
 
     async fn state_at(

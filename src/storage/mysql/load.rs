@@ -11,7 +11,6 @@ use super::session::Session;
 use super::statements;
 use super::values::{query, read};
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
@@ -95,14 +94,6 @@ pub(super) async fn ids_after(
     let select = query(statements::select_page(mapping, after.is_some()), after.into_iter().flatten());
     let rows = session.fetch_all(select.bind(limit)).await.map_err(classify)?;
     rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
-}
-
-/// The number of matching roots.
-pub(super) async fn count(session: &mut Session, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-    let (select, values) = statements::count_matching(mapping, when);
-    let rows = session.fetch_all(query(select, &values)).await.map_err(classify)?;
-    let count = rows.first().map_or(Ok(0), |row| row.try_get::<i64, _>(0)).map_err(classify)?;
-    Ok(count.unsigned_abs())
 }
 
 /// The version of an aggregate, locked as asked.

@@ -1,4 +1,4 @@
-//! The last versions of an aggregate, and their authors.
+//! Reading the last versions of an aggregate, and their authors.
 
 use sqlx::Row;
 
@@ -10,43 +10,8 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::storage::Authorship;
 use crate::storage::sql::revisions::{change, misfit};
 use crate::version::conflict::Change;
-
-const KEEP: &str = "
-    insert into tenure_revision (kind, id, version, state, changed_at, by_id, by_name, command, shape)
-    values (?, ?, ?, ?, coalesce(?, cast(unix_timestamp(sysdate(6)) * 1000 as signed)), ?, ?, ?, ?)
-    on duplicate key update state = values(state), changed_at = values(changed_at), by_id = values(by_id),
-        by_name = values(by_name), command = values(command), shape = values(shape)";
-
-/// Stores this version, replacing an earlier save of it in the same transaction, and deletes versions beyond the limit.
-pub(super) async fn keep(
-    session: &mut Session,
-    mapping: &'static Mapping,
-    key: &LockKey,
-    version: Version,
-    rows: &Rows,
-    author: &Authorship,
-    now: Option<i64>,
-) -> Result<(), DatabaseError> {
-    if mapping.revisions == 0 {
-        return Ok(());
-    }
-    let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
-    let insert = of(KEEP, key)
-        .bind(version.number())
-        .bind(state)
-        .bind(now)
-        .bind(author.by.as_ref().map(|by| by.id.as_str()))
-        .bind(author.by.as_ref().map(|by| by.name.as_str()))
-        .bind(author.command.as_deref())
-        .bind(mapping.shape());
-    session.write(insert).await.map_err(classify)?;
-    let delete = of("delete from tenure_revision where kind = ? and id = ? and version <= ?", key)
-        .bind(version.number() - i64::from(mapping.revisions));
-    session.write(delete).await.map(drop).map_err(classify)
-}
 
 /// The state at a version, if it is still stored, and was written with the same columns.
 pub(super) async fn state(
@@ -82,12 +47,6 @@ pub(super) async fn changes(
     }
     let rows = session.fetch_all(of(CHANGES, key).bind(i64::from(limit))).await.map_err(classify)?;
     rows.iter().map(|row| change(row, classify)).collect()
-}
-
-/// Deletes the revisions of a deleted aggregate: another one may be created under its id.
-pub(super) async fn forget(session: &mut Session, key: &LockKey) -> Result<(), DatabaseError> {
-    let delete = of("delete from tenure_revision where kind = ? and id = ?", key);
-    session.write(delete).await.map(drop).map_err(classify)
 }
 
 /// A statement whose first values are a key, as bytes.

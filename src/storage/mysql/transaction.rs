@@ -2,11 +2,12 @@
 
 use async_trait::async_trait;
 
+use super::aggregate_rows::AggregateTables;
 use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::lease_rows::LeaseTables;
 use super::session::Session;
-use super::{load, removed, revision, rows, written};
+use super::{load, matching, revision, written};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -15,6 +16,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
+use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
@@ -118,11 +120,7 @@ impl BackendTransaction for MySqlTransaction {
     ) -> Result<Option<Version>, DatabaseError> {
         let now = self.time.given();
         let insert = async |session: &mut Session| {
-            let inserted = rows::insert(session, mapping, key, rows, author, now).await?;
-            if let Some(version) = inserted {
-                revision::keep(session, mapping, key, version, rows, author, now).await?;
-            }
-            Ok(inserted)
+            aggregates::insert(&mut AggregateTables { session, now }, mapping, key, rows, author).await
         };
         self.open.wait_for(insert).await
     }
@@ -134,7 +132,9 @@ impl BackendTransaction for MySqlTransaction {
         author: &Authorship,
     ) -> Result<i64, DatabaseError> {
         let now = self.time.given();
-        let insert = async |session: &mut Session| rows::insert_generated(session, mapping, rows, author, now).await;
+        let insert = async |session: &mut Session| {
+            aggregates::insert_generated(&mut AggregateTables { session, now }, mapping, rows, author).await
+        };
         self.open.wait_for(insert).await
     }
 
@@ -147,46 +147,31 @@ impl BackendTransaction for MySqlTransaction {
     ) -> Result<Version, DatabaseError> {
         let now = self.time.given();
         let insert = async |session: &mut Session| {
-            let version = rows::complete_insert(session, mapping, key, rows, author, now).await?;
-            revision::keep(session, mapping, key, version, rows, author, now).await?;
-            Ok(version)
+            aggregates::complete_insert(&mut AggregateTables { session, now }, mapping, key, rows, author).await
         };
         self.open.wait_for(insert).await
     }
 
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
-        let write = async |session: &mut Session| {
-            let saved = rows::save(session, save, now).await?;
-            if let Saved::Done = saved {
-                let Save { mapping, key, to, rows, author, .. } = *save;
-                revision::keep(session, mapping, key, to, rows, author, now).await?;
-            }
-            Ok(saved)
-        };
-        self.open.wait_for(write).await
+        self.open.wait_for(async |session| aggregates::save(&mut AggregateTables { session, now }, save).await).await
     }
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
         let delete = async |session: &mut Session| {
-            let deleted = rows::delete(session, mapping, old).await?;
-            if let Saved::Done = deleted {
-                revision::forget(session, key).await?;
-                removed::note(session, key, old.version, now).await?;
-            }
-            Ok(deleted)
+            aggregates::delete(&mut AggregateTables { session, now }, mapping, key, old).await
         };
         self.open.wait_for(delete).await
     }
 
     async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        self.open.wait_for(async |session| rows::lock_matching(session, mapping, when).await).await
+        self.open.wait_for(async |session| matching::lock_matching(session, mapping, when).await).await
     }
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| rows::update_matching(session, change, now).await).await
+        self.open.wait_for(async |session| matching::update_matching(session, change, now).await).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

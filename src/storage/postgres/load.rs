@@ -9,7 +9,6 @@ use super::errors::classify;
 use super::statements::{self, RowLock};
 use super::values::{query, read};
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
@@ -91,17 +90,6 @@ pub(super) async fn ids_after(
     let select = query(statements::select_page(mapping, after.len()), &after);
     let rows = select.bind(i64::from(limit)).fetch_all(connection).await.map_err(classify)?;
     rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
-}
-
-/// The number of matching roots.
-pub(super) async fn count(
-    connection: &mut PgConnection,
-    mapping: &'static Mapping,
-    when: &Test,
-) -> Result<u64, DatabaseError> {
-    let (select, values) = statements::count_matching(mapping, when);
-    let row = query(select, &values).fetch_one(connection).await.map_err(classify)?;
-    row.try_get::<i64, _>(0).map(i64::unsigned_abs).map_err(classify)
 }
 
 /// The version of an aggregate, with this lock.

@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
+use super::aggregate_rows::AggregateTables;
 use super::connection::OpenTransaction;
 use super::lease_rows::LeaseTables;
 use super::statements::RowLock;
-use super::{batch, load, removed, revision, rows};
+use super::{batch, load, matching, revision};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -15,6 +16,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
+use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
@@ -103,11 +105,7 @@ impl BackendTransaction for PgTransaction {
     ) -> Result<Option<Version>, DatabaseError> {
         let now = self.time.given();
         let insert = async |connection: &mut PgConnection| {
-            let inserted = rows::insert(connection, mapping, key, rows, author, now).await?;
-            if let Some(version) = inserted {
-                revision::keep(connection, mapping, key, version, rows, author, now).await?;
-            }
-            Ok(inserted)
+            aggregates::insert(&mut AggregateTables { connection, now }, mapping, key, rows, author).await
         };
         self.open.wait_for(insert).await
     }
@@ -119,8 +117,9 @@ impl BackendTransaction for PgTransaction {
         author: &Authorship,
     ) -> Result<i64, DatabaseError> {
         let now = self.time.given();
-        let insert =
-            async |connection: &mut PgConnection| rows::insert_generated(connection, mapping, rows, author, now).await;
+        let insert = async |connection: &mut PgConnection| {
+            aggregates::insert_generated(&mut AggregateTables { connection, now }, mapping, rows, author).await
+        };
         self.open.wait_for(insert).await
     }
 
@@ -133,46 +132,33 @@ impl BackendTransaction for PgTransaction {
     ) -> Result<Version, DatabaseError> {
         let now = self.time.given();
         let insert = async |connection: &mut PgConnection| {
-            let version = rows::complete_insert(connection, mapping, key, rows, author, now).await?;
-            revision::keep(connection, mapping, key, version, rows, author, now).await?;
-            Ok(version)
+            aggregates::complete_insert(&mut AggregateTables { connection, now }, mapping, key, rows, author).await
         };
         self.open.wait_for(insert).await
     }
 
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
-        let write = async |connection: &mut PgConnection| {
-            let saved = rows::save(connection, save, now).await?;
-            if let Saved::Done = saved {
-                let Save { mapping, key, to, rows, author, .. } = *save;
-                revision::keep(connection, mapping, key, to, rows, author, now).await?;
-            }
-            Ok(saved)
-        };
-        self.open.wait_for(write).await
+        self.open
+            .wait_for(async |connection| aggregates::save(&mut AggregateTables { connection, now }, save).await)
+            .await
     }
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
         let delete = async |connection: &mut PgConnection| {
-            let deleted = rows::delete(connection, mapping, old).await?;
-            if let Saved::Done = deleted {
-                revision::forget(connection, key).await?;
-                removed::note(connection, key, old.version, now).await?;
-            }
-            Ok(deleted)
+            aggregates::delete(&mut AggregateTables { connection, now }, mapping, key, old).await
         };
         self.open.wait_for(delete).await
     }
 
     async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        self.open.wait_for(async |connection| rows::lock_matching(connection, mapping, when).await).await
+        self.open.wait_for(async |connection| matching::lock_matching(connection, mapping, when).await).await
     }
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| rows::update_matching(connection, change, now).await).await
+        self.open.wait_for(async |connection| matching::update_matching(connection, change, now).await).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -24,7 +24,6 @@ pub(in crate::storage) enum What {
     SelectChildren,
     InsertRoot,
     InsertGenerated,
-    InsertSuccessor,
     InsertChildren,
     UpdateRoot,
     ToggleRoot,

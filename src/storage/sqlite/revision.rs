@@ -1,4 +1,4 @@
-//! The last versions of an aggregate, and their authors.
+//! Reading the last versions of an aggregate, and their authors.
 
 use sqlx::SqliteConnection;
 
@@ -9,51 +9,8 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::storage::Authorship;
 use crate::storage::sql::revisions::{change, misfit};
 use crate::version::conflict::Change;
-
-/// Stores this version, replacing an earlier save of it in the same transaction, and deletes versions beyond the limit.
-pub(super) async fn keep(
-    connection: &mut SqliteConnection,
-    mapping: &'static Mapping,
-    key: &LockKey,
-    version: Version,
-    rows: &Rows,
-    author: &Authorship,
-    now: i64,
-) -> Result<(), DatabaseError> {
-    if mapping.revisions == 0 {
-        return Ok(());
-    }
-    let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
-    sqlx::query(
-        "insert into tenure_revision (kind, id, version, state, changed_at, by_id, by_name, command, shape)
-         values (?2, ?3, ?4, ?5, ?1, ?6, ?7, ?8, ?9)
-         on conflict (kind, id, version) do update set state = excluded.state, changed_at = excluded.changed_at,
-            by_id = excluded.by_id, by_name = excluded.by_name, command = excluded.command, shape = excluded.shape",
-    )
-    .bind(now)
-    .bind(key.kind())
-    .bind(key.id())
-    .bind(version.number())
-    .bind(state)
-    .bind(author.by.as_ref().map(|by| by.id.as_str()))
-    .bind(author.by.as_ref().map(|by| by.name.as_str()))
-    .bind(author.command.as_deref())
-    .bind(mapping.shape())
-    .execute(&mut *connection)
-    .await
-    .map_err(classify)?;
-    sqlx::query("delete from tenure_revision where kind = ? and id = ? and version <= ?")
-        .bind(key.kind())
-        .bind(key.id())
-        .bind(version.number() - i64::from(mapping.revisions))
-        .execute(connection)
-        .await
-        .map(drop)
-        .map_err(classify)
-}
 
 /// The state at a version, if it is still stored, and was written with the same columns.
 pub(super) async fn state(
@@ -98,15 +55,4 @@ pub(super) async fn changes(
     .await
     .map_err(classify)?;
     rows.iter().map(|row| change(row, classify)).collect()
-}
-
-/// Deletes the revisions of a deleted aggregate: another one may be created under its id.
-pub(super) async fn forget(connection: &mut SqliteConnection, key: &LockKey) -> Result<(), DatabaseError> {
-    sqlx::query("delete from tenure_revision where kind = ? and id = ?")
-        .bind(key.kind())
-        .bind(key.id())
-        .execute(connection)
-        .await
-        .map(drop)
-        .map_err(classify)
 }

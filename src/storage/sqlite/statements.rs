@@ -98,25 +98,17 @@ pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String,
     (format!("select count(*) from {} where {when}", qualified(&mapping.root)), values)
 }
 
-/// `insert` of the root at the first version, unless an aggregate was deleted under its id; binds its columns, the audit columns, the
-/// kind and id of its key.
+/// `insert` of the root as version 1; binds its columns, the audit columns, the kind and id of its key. Returns the version of the
+/// aggregate that was deleted under this key, if any.
 pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
         let (names, places) = root_columns(mapping);
         format!(
-            "insert into {} ({names}, `{}`) select {places}, 1
-              where not exists (select 1 from tenure_removed where kind = ? and id = ?)",
+            "insert into {} ({names}, `{}`) values ({places}, 1)
+             returning (select version from tenure_removed where kind = ? and id = ?)",
             qualified(&mapping.root),
             mapping.version
         )
-    })
-}
-
-/// `insert` of the root after another one was deleted under its id; binds its columns, the audit columns, the version.
-pub(super) fn insert_successor(mapping: &'static Mapping) -> Arc<str> {
-    TEXTS.get(What::InsertSuccessor, &mapping.root, &[], || {
-        let (names, places) = root_columns(mapping);
-        format!("insert into {} ({names}, `{}`) values ({places}, ?)", qualified(&mapping.root), mapping.version)
     })
 }
 
@@ -186,10 +178,10 @@ pub(super) fn delete_children(mapping: &'static Mapping, child: &'static Table) 
     })
 }
 
-/// `delete` of the root if the version is the expected one; binds the id, the version.
+/// `delete` of the root; binds the id.
 pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::DeleteRoot, &mapping.root, &[], || {
-        format!("delete from {} where {} and `{}` = ?", qualified(&mapping.root), id_is(&mapping.root), mapping.version)
+        format!("delete from {} where {}", qualified(&mapping.root), id_is(&mapping.root))
     })
 }
 

@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
+use super::aggregate_rows::AggregateTables;
 use super::connection::OpenTransaction;
 use super::lease_rows::LeaseTables;
-use super::{load, operation, removed, revision, rows};
+use super::{load, matching, operation, revision};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -15,6 +16,7 @@ use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
+use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, Save, Saved};
@@ -33,6 +35,12 @@ impl SqliteTransaction {
 
     fn now(&self) -> i64 {
         super::now(self.clock.as_ref())
+    }
+
+    /// The tables for writing.
+    async fn tables(&mut self) -> Result<AggregateTables<'_>, DatabaseError> {
+        let now = self.now();
+        Ok(AggregateTables { connection: self.open.ours().await?, now })
     }
 }
 
@@ -81,13 +89,7 @@ impl BackendTransaction for SqliteTransaction {
         rows: &Rows,
         author: &Authorship,
     ) -> Result<Option<Version>, DatabaseError> {
-        let now = self.now();
-        let connection = self.open.ours().await?;
-        let inserted = rows::insert(connection, mapping, key, rows, author, now).await?;
-        if let Some(version) = inserted {
-            revision::keep(connection, mapping, key, version, rows, author, now).await?;
-        }
-        Ok(inserted)
+        aggregates::insert(&mut self.tables().await?, mapping, key, rows, author).await
     }
 
     async fn insert_generated(
@@ -96,8 +98,7 @@ impl BackendTransaction for SqliteTransaction {
         rows: &Rows,
         author: &Authorship,
     ) -> Result<i64, DatabaseError> {
-        let now = self.now();
-        rows::insert_generated(self.open.ours().await?, mapping, rows, author, now).await
+        aggregates::insert_generated(&mut self.tables().await?, mapping, rows, author).await
     }
 
     async fn complete_insert(
@@ -107,42 +108,24 @@ impl BackendTransaction for SqliteTransaction {
         rows: &Rows,
         author: &Authorship,
     ) -> Result<Version, DatabaseError> {
-        let now = self.now();
-        let connection = self.open.ours().await?;
-        let version = rows::complete_insert(connection, mapping, key, rows, author, now).await?;
-        revision::keep(connection, mapping, key, version, rows, author, now).await?;
-        Ok(version)
+        aggregates::complete_insert(&mut self.tables().await?, mapping, key, rows, author).await
     }
 
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
-        let now = self.now();
-        let connection = self.open.ours().await?;
-        let saved = rows::save(connection, save, now).await?;
-        if let Saved::Done = saved {
-            let Save { mapping, key, to, rows, author, .. } = *save;
-            revision::keep(connection, mapping, key, to, rows, author, now).await?;
-        }
-        Ok(saved)
+        aggregates::save(&mut self.tables().await?, save).await
     }
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
-        let now = self.now();
-        let connection = self.open.ours().await?;
-        let deleted = rows::delete(connection, mapping, old).await?;
-        if let Saved::Done = deleted {
-            revision::forget(connection, key).await?;
-            removed::note(connection, key, old.version, now).await?;
-        }
-        Ok(deleted)
+        aggregates::delete(&mut self.tables().await?, mapping, key, old).await
     }
 
     async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        rows::matching(self.open.ours_to_read().await?, mapping, when).await
+        matching::lock_matching(self.open.ours_to_read().await?, mapping, when).await
     }
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
         let now = self.now();
-        rows::update_matching(self.open.ours().await?, change, now).await
+        matching::update_matching(self.open.ours().await?, change, now).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
