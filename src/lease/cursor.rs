@@ -12,11 +12,11 @@ use crate::lease::LockKey;
 /// It identifies an entry, not an offset, so entries that are added or removed meanwhile shift nothing: an entry that exists the
 /// whole time is neither skipped nor shown twice. Its text is opaque, contains no secret, and grants no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cursor(pub(crate) Place);
+pub struct Cursor(pub(crate) Position);
 
 /// The last entry of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Position {
     /// Of held leases: acquisition time, then key.
     Held { since: i64, key: LockKey, generation: i64 },
     /// Of ended leases: end time (or of one key: the generation), and the hash of its lock id.
@@ -36,10 +36,10 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Place::Held { since, key, generation } => {
+            Position::Held { since, key, generation } => {
                 write!(f, "h-{since}-{generation}-{}-{}", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))
             }
-            Place::Past { at, lock } => write!(f, "p-{at}-{}", hex(lock)),
+            Position::Past { at, lock } => write!(f, "p-{at}-{}", hex(lock)),
         }
     }
 }
@@ -61,22 +61,22 @@ impl FromStr for Cursor {
     type Err = InvalidCursor;
 
     fn from_str(text: &str) -> Result<Self, InvalidCursor> {
-        place(text).map(Cursor).ok_or(InvalidCursor)
+        position(text).map(Cursor).ok_or(InvalidCursor)
     }
 }
 
-fn place(text: &str) -> Option<Place> {
+fn position(text: &str) -> Option<Position> {
     let parts: Vec<&str> = text.split('-').collect();
     match parts[..] {
         ["h", since, generation, kind, id] => {
             let text = |hex| String::from_utf8(from_hex(hex)?).ok();
             let key = LockKey::new(text(kind)?, text(id)?);
             let sound = key.problem().is_none();
-            let place = Place::Held { since: since.parse().ok()?, key, generation: generation.parse().ok()? };
-            Some(place).filter(|_| sound)
+            let position = Position::Held { since: since.parse().ok()?, key, generation: generation.parse().ok()? };
+            Some(position).filter(|_| sound)
         }
         ["p", at, lock] => {
-            Some(Place::Past { at: at.parse().ok()?, lock: from_hex(lock).filter(|lock| lock.len() == 32)? })
+            Some(Position::Past { at: at.parse().ok()?, lock: from_hex(lock).filter(|lock| lock.len() == 32)? })
         }
         _ => None,
     }
@@ -94,10 +94,11 @@ mod tests {
     #[test]
     fn cursor_round_trips_as_url_text() {
         let key = LockKey::new("주문", "a b&c/d?e-f");
-        for place in [Place::Held { since: 17, key, generation: 3 }, Place::Past { at: 5, lock: vec![7; 32] }] {
-            let text = Cursor(place.clone()).to_string();
+        for position in [Position::Held { since: 17, key, generation: 3 }, Position::Past { at: 5, lock: vec![7; 32] }]
+        {
+            let text = Cursor(position.clone()).to_string();
             assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{text}");
-            assert_eq!(text.parse(), Ok(Cursor(place)));
+            assert_eq!(text.parse(), Ok(Cursor(position)));
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lease::cursor::{Cursor, Place};
+use crate::lease::cursor::{Cursor, Position};
 use crate::lease::presence::Presence;
 use crate::lease::{Holder, LeaseLossReason, LockKey, Owner};
 
@@ -19,11 +19,11 @@ pub struct Page<T> {
 
 impl<T> Page<T> {
     /// The page of at most `limit` entries. The caller queried one entry more, to detect a next page.
-    pub(crate) fn cut(mut items: Vec<T>, limit: u32, place: impl FnOnce(&T) -> Place) -> Self {
+    pub(crate) fn cut(mut items: Vec<T>, limit: u32, position: impl FnOnce(&T) -> Position) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = items.len() > limit;
         items.truncate(limit);
-        let next = items.last().filter(|_| more).map(|last| Cursor(place(last)));
+        let next = items.last().filter(|_| more).map(|last| Cursor(position(last)));
         Page { items, next }
     }
 }
@@ -95,7 +95,7 @@ pub(crate) struct ListQuery {
     /// The types with a non-default heartbeat, and its interval.
     pub heartbeats: Vec<(String, Duration)>,
     pub held_for: Duration,
-    pub after: Option<Place>,
+    pub after: Option<Position>,
     pub limit: u32,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct HistoryQuery {
     pub kind: Option<String>,
     pub id_prefix: Option<String>,
     pub owner: Option<String>,
-    pub after: Option<Place>,
+    pub after: Option<Position>,
     pub limit: u32,
 }
 

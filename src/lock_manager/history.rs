@@ -4,7 +4,7 @@ use super::LockManager;
 use super::list::{USUAL, checked, not_empty, plain};
 use crate::error::ListError;
 use crate::lease::LockKey;
-use crate::lease::cursor::{Cursor, Place};
+use crate::lease::cursor::{Cursor, Position};
 use crate::lease::listing::{HistoryQuery, Page, PastLease, PastRow};
 
 /// A query of the history; [`run`](History::run) reads a page.
@@ -92,11 +92,11 @@ impl History<'_> {
         let prefix = self.query.id_prefix.as_deref();
         plain([key.map(LockKey::kind), key.map(LockKey::id), kind, owner, prefix])?;
         not_empty(prefix)?;
-        if !matches!(self.query.after, None | Some(Place::Past { .. })) {
+        if !matches!(self.query.after, None | Some(Position::Past { .. })) {
             return Err(ListError::ForeignCursor);
         }
         let found = self.manager.backend.history(&HistoryQuery { limit: limit + 1, ..self.query }).await?;
-        let page = Page::cut(found, limit, |last| Place::Past {
+        let page = Page::cut(found, limit, |last| Position::Past {
             at: if of_one_key { last.past.generation } else { crate::clock::to_micros(last.past.ended_at) / 1000 },
             lock: last.lock.clone(),
         });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::LockManager;
 use crate::clock::to_micros;
 use crate::error::ListError;
-use crate::lease::cursor::{Cursor, Place};
+use crate::lease::cursor::{Cursor, Position};
 use crate::lease::listing::{LeaseState, ListQuery, Listed, Page};
 use crate::lease::presence::Presence;
 use crate::lease::{NOT_PLAIN, is_plain};
@@ -114,7 +114,7 @@ impl Listing<'_> {
         let limit = checked(self.query.limit)?;
         plain([self.query.kind.as_deref(), self.query.owner.as_deref(), self.query.id_prefix.as_deref()])?;
         not_empty(self.query.id_prefix.as_deref())?;
-        if !matches!(self.query.after, None | Some(Place::Held { .. })) {
+        if !matches!(self.query.after, None | Some(Position::Held { .. })) {
             return Err(ListError::ForeignCursor);
         }
         let policies = self.manager.policies.iter();
@@ -124,7 +124,7 @@ impl Listing<'_> {
         for Listed { holder, .. } in &mut found {
             holder.heartbeat = self.manager.policy(holder.key.kind()).heartbeat_interval();
         }
-        Ok(Page::cut(found, limit, |last| Place::Held {
+        Ok(Page::cut(found, limit, |last| Position::Held {
             since: to_micros(last.holder.since) / 1000,
             key: last.holder.key.clone(),
             generation: last.holder.generation,

@@ -39,7 +39,7 @@ impl From<sqlx::mysql::MySqlConnectOptions> for DriverOptions {
 
 /// The address of a database: a URL, or the driver's options.
 #[derive(Clone)]
-pub(crate) enum Place<'a, O> {
+pub(crate) enum Address<'a, O> {
     Url(&'a str),
     Options(Box<O>),
 }

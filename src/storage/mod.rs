@@ -65,9 +65,9 @@ pub use connect_options::ConnectOptions;
 pub use connections::Connections;
 pub use diagnosis::{CertificateCheck, Diagnosis, HostState, Setting, Transport, Writers};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-pub use driver::DriverOptions;
+pub(crate) use driver::Address;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-pub(crate) use driver::Place;
+pub use driver::DriverOptions;
 pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::{Effect, child_found, generated};

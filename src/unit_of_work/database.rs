@@ -13,9 +13,9 @@ use crate::row_lock::mode::Wait;
 use crate::row_lock::order::{LockInversion, LockOrder};
 use crate::storage::capabilities::Capabilities;
 use crate::storage::diagnosis::Diagnosis;
-use crate::storage::{Authorship, Backend, ConnectOptions, Connections};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use crate::storage::{DriverOptions, Place};
+use crate::storage::{Address, DriverOptions};
+use crate::storage::{Authorship, Backend, ConnectOptions, Connections};
 use crate::unit_of_work::transaction::Transaction;
 use crate::watch::Hub;
 
@@ -89,15 +89,15 @@ impl Database {
         let opened = match driver.into() {
             #[cfg(feature = "sqlite")]
             DriverOptions::Sqlite(driver) => {
-                Self::new(crate::storage::sqlite::Sqlite::open(Place::Options(driver), options).await?, interval)
+                Self::new(crate::storage::sqlite::Sqlite::open(Address::Options(driver), options).await?, interval)
             }
             #[cfg(feature = "postgres")]
             DriverOptions::Postgres(driver) => {
-                Self::new(crate::storage::postgres::Postgres::open(Place::Options(driver), options).await?, interval)
+                Self::new(crate::storage::postgres::Postgres::open(Address::Options(driver), options).await?, interval)
             }
             #[cfg(feature = "mysql")]
             DriverOptions::MySql(driver) => {
-                Self::new(crate::storage::mysql::MySql::open(Place::Options(driver), options).await?, interval)
+                Self::new(crate::storage::mysql::MySql::open(Address::Options(driver), options).await?, interval)
             }
         };
         Ok(finish.done(opened))
@@ -121,15 +121,18 @@ impl Database {
         let interval = options.poll_interval;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(Place::Url(url), options).await?, interval));
+            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(Address::Url(url), options).await?, interval));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(Self::new(crate::storage::postgres::Postgres::open(Place::Url(url), options).await?, interval));
+            return Ok(Self::new(
+                crate::storage::postgres::Postgres::open(Address::Url(url), options).await?,
+                interval,
+            ));
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(Self::new(crate::storage::mysql::MySql::open(Place::Url(url), options).await?, interval));
+            return Ok(Self::new(crate::storage::mysql::MySql::open(Address::Url(url), options).await?, interval));
         }
         let _ = (options, interval);
         Err(unknown())

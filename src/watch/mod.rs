@@ -3,8 +3,8 @@
 mod announce;
 mod diff;
 mod event;
-mod hear;
 mod hub;
+mod listen;
 mod news;
 mod place;
 mod stream;

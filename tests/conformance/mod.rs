@@ -547,6 +547,7 @@ macro_rules! conformance {
                 pessimistic_load_after_a_wait_reads_new_root_and_children,
                 an_optimistic_load_is_never_torn,
                 blocked_save_names_the_winner,
+                save_of_a_set_locks_its_rows_in_one_order,
                 one_of_two_inserts_reports_a_duplicate_id,
                 a_refused_try_lock_does_not_wait_for_a_save_under_the_lease,
                 a_takeover_and_a_break_wait_for_a_save_under_the_lease,

@@ -176,6 +176,32 @@ pub async fn blocked_save_names_the_winner(t: &TestDb) {
     assert_eq!(conflict.changed.and_then(|change| change.by), Some(lee()));
 }
 
+pub async fn save_of_a_set_locks_its_rows_in_one_order(t: &TestDb) {
+    let mut names = [t.order().await, t.order().await];
+    names.sort();
+    let [first, second] = names;
+    let mut holder = t.db.begin().await.unwrap();
+    t.orders.find(&mut holder, &first, LockMode::PessimisticWrite).await.unwrap();
+    let mut set = Vec::new();
+    for no in [&second, &first] {
+        let mut order = t.orders.get(no).await.unwrap().unwrap();
+        order.ship().unwrap();
+        set.push(order);
+    }
+    let (orders, db) = (t.orders.clone(), t.db.clone());
+    let save = waiting(async move {
+        let mut tx = db.begin().await.unwrap();
+        let results = orders.save_all(&mut tx, &mut set).await;
+        tx.commit().await.unwrap();
+        results
+    })
+    .await;
+    let other = t.orders.find_unlocked(&mut holder, &second, LockMode::PessimisticWrite).await.unwrap();
+    assert!(matches!(other, SkipLocked::Acquired(_)), "{other:?}");
+    holder.rollback().await.unwrap();
+    assert!(save.await.unwrap().iter().all(Result::is_ok));
+}
+
 pub async fn one_of_two_inserts_reports_a_duplicate_id(t: &TestDb) {
     for _ in 0..10 {
         let no = random();

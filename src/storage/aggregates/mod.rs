@@ -78,8 +78,8 @@ pub(super) trait AggregateRows: Send {
         id: &[Value],
         hold: Hold,
     ) -> Result<Option<Stored>, DatabaseError>;
-    /// Inserts the root as version 1; `None` if its id exists. The removed version is read after the insert, which waits for a transaction
-    /// that deletes the id.
+    /// Inserts the root as version 1; `None` if its id exists. The removed version is read when no other transaction can delete the id any
+    /// more: that is after the insert, where it waits for one.
     async fn insert_root(
         &mut self,
         mapping: &'static Mapping,

@@ -8,6 +8,9 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::storage::Authorship;
 use crate::storage::sql::revisions::misfit;
+use crate::storage::sql::texts::{Texts, What};
+
+static SHAPES: Texts = Texts::new();
 
 /// Stores this version, and deletes versions beyond the limit.
 pub(super) async fn keep(
@@ -23,7 +26,8 @@ pub(super) async fn keep(
     }
     let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
     let text = |text: Option<&String>| text.cloned().map_or(Value::Null(Kind::Text), Value::Text);
-    let (by, shape) = (author.by.as_ref(), Value::Text(mapping.shape().to_owned()));
+    let (by, shape) = (author.by.as_ref(), SHAPES.get(What::Shape, &mapping.root, &[], || mapping.shape()));
+    let shape = Value::Text(shape.to_string());
     let author = [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), text(author.command.as_ref())];
     let (stored, change) = (table.key(key), [number(version), Value::Text(state), table.now()]);
     let values: Vec<_> = stored.iter().chain(&change).chain(&author).chain([&shape]).collect();

@@ -406,7 +406,7 @@ async fn sqlite_decides_as_the_engine() {
     let (directory, clock) = (tempfile::tempdir().expect("a folder"), ManualClock::new());
     let url = format!("sqlite://{}/test.db", directory.path().display());
     let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let sqlite = Sqlite::open(crate::storage::Place::Url(&url), options).await.expect("it opens");
+    let sqlite = Sqlite::open(crate::storage::Address::Url(&url), options).await.expect("it opens");
     the_engine_decides_as(Dialect::Sqlite, sqlite, clock).await;
 }
 
@@ -417,7 +417,7 @@ async fn postgres_decides_as_the_engine() {
     use crate::storage::postgres::Postgres;
     let clock = ManualClock::new();
     let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let postgres = Postgres::open(crate::storage::Place::Url(&testkit::server_url(testkit::Kind::Postgres)), options)
+    let postgres = Postgres::open(crate::storage::Address::Url(&testkit::server_url(testkit::Kind::Postgres)), options)
         .await
         .expect("it opens");
     the_engine_decides_as(Dialect::Postgres, postgres, clock).await;
@@ -430,7 +430,7 @@ async fn mariadb_decides_as_the_engine() {
     use crate::storage::mysql::MySql;
     let clock = ManualClock::new();
     let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let mysql = MySql::open(crate::storage::Place::Url(&testkit::server_url(testkit::Kind::MariaDb)), options)
+    let mysql = MySql::open(crate::storage::Address::Url(&testkit::server_url(testkit::Kind::MariaDb)), options)
         .await
         .expect("it opens");
     the_engine_decides_as(Dialect::MySql, mysql, clock).await;

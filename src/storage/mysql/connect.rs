@@ -26,7 +26,7 @@ use crate::storage::server::recent::RecentConnections;
 use crate::storage::server::reserve;
 use crate::storage::sql::migration;
 use crate::storage::sql::migration::Dialect;
-use crate::storage::{ConnectOptions, Place};
+use crate::storage::{Address, ConnectOptions};
 
 /// Connections per process. Threads on two cores use far fewer.
 const CONNECTIONS: u32 = 10;
@@ -60,10 +60,10 @@ const SESSION_WITHOUT_SNAPSHOTS: &str = session!(", innodb_snapshot_isolation = 
 impl MySql {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(
-        place: Place<'_, MySqlConnectOptions>,
+        address: Address<'_, MySqlConnectOptions>,
         connect: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let (options, server, found) = look(place, &connect).await?;
+        let (options, server, found) = look(address, &connect).await?;
         server.usable()?;
         one_node_of_one_host(&server, found.as_ref())?;
         let hosts = found.map(|found| Hosts::new(found, Rules::of(&connect)));
@@ -109,7 +109,7 @@ impl MySql {
 
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let (options, server, found) = look(Place::Url(url), &connect).await?;
+    let (options, server, found) = look(Address::Url(url), &connect).await?;
     let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, (&Silence::default(), &None));
     let transport = transport::used(&pool, &options).await?;
     let asked = SystemTime::now();
@@ -267,16 +267,16 @@ fn not_understood(problem: String) -> DatabaseError {
 
 /// The options for one host, as its part of the URL or the application has set them; and the URL without the password.
 fn prepared(
-    place: Place<'_, MySqlConnectOptions>,
+    address: Address<'_, MySqlConnectOptions>,
     plaintext: bool,
 ) -> Result<(MySqlConnectOptions, String), DatabaseError> {
-    let (options, url) = match place {
-        Place::Url(url) => {
+    let (options, url) = match address {
+        Address::Url(url) => {
             let url = transport::known(url).map_err(not_understood)?;
             let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
             (options, url)
         }
-        Place::Options(options) => (*options, String::new()),
+        Address::Options(options) => (*options, String::new()),
     };
     let shown = format!(
         "mysql://{}@{}:{}/{}",
@@ -302,35 +302,35 @@ async fn writer(url: &str, connect: &ConnectOptions) -> Result<Option<Found<sqlx
     if transport::names_socket(url) {
         return Err(not_understood("it names several hosts, and `socket` in its settings".into()));
     }
-    let mut places = Vec::with_capacity(list.len());
+    let mut hosts = Vec::with_capacity(list.len());
     for hosts::Host { name, url } in list {
-        let (options, _) = prepared(Place::Url(&url), connect.plaintext)?;
-        places.push(hosts::Place { name, options });
+        let (options, _) = prepared(Address::Url(&url), connect.plaintext)?;
+        hosts.push(hosts::Candidate { name, options });
     }
-    let names: Vec<&str> = places.iter().map(|place| &*place.name).collect();
-    let first: &MySqlConnectOptions = &places[0].options;
+    let names: Vec<&str> = hosts.iter().map(|host| &*host.name).collect();
+    let first: &MySqlConnectOptions = &hosts[0].options;
     let (user, database) = (first.get_username(), first.get_database().unwrap_or_default());
     let shown = format!("mysql://{user}@{}/{database}", names.join(","));
-    let found = hosts::find(places, &Rules::of(connect).first).await;
+    let found = hosts::find(hosts, &Rules::of(connect).first).await;
     found.map(Some).map_err(|problem| DatabaseError::Unreachable { url: shown, problem })
 }
 
 /// Connects to the server; reads its version, and the settings that decide whether it keeps acknowledged locks. With several hosts it is
 /// the writer.
 async fn look(
-    place: Place<'_, MySqlConnectOptions>,
+    address: Address<'_, MySqlConnectOptions>,
     connect: &ConnectOptions,
 ) -> Result<(MySqlConnectOptions, Server, Option<Found<sqlx::MySql>>), DatabaseError> {
     let plaintext = connect.plaintext;
-    let found = match place {
-        Place::Url(url) => writer(url, connect).await?,
-        Place::Options(_) => None,
+    let found = match address {
+        Address::Url(url) => writer(url, connect).await?,
+        Address::Options(_) => None,
     };
-    let place = found.as_ref().map_or(place, |found| Place::Options(Box::new(found.options())));
-    let (options, shown) = match place {
+    let address = found.as_ref().map_or(address, |found| Address::Options(Box::new(found.options())));
+    let (options, shown) = match address {
         // They are prepared already.
-        Place::Options(options) if found.is_some() => (*options, String::new()),
-        place => prepared(place, plaintext)?,
+        Address::Options(options) if found.is_some() => (*options, String::new()),
+        address => prepared(address, plaintext)?,
     };
     let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
     let way = transport::way(&options, plaintext);

@@ -9,7 +9,7 @@ use super::errors::classify;
 use super::session::{Session, Statement};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::cursor::Place;
+use crate::lease::cursor::Position;
 use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastRow};
 use crate::storage::leases::{Dialect, lease, listed, past_row, presence};
 
@@ -54,7 +54,7 @@ pub(super) async fn held(
         Some(LeaseState::RanOut) => " and l.expires_at <= moment.now and l.ttl > 0",
     };
     let after = match &query.after {
-        Some(Place::Held { since, key, generation }) => Some((*since, key, *generation)),
+        Some(Position::Held { since, key, generation }) => Some((*since, key, *generation)),
         _ => None,
     };
     let text = Text::new("select moment.now as clock, ")
@@ -81,7 +81,7 @@ pub(super) async fn held(
 pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
     let by = if query.key.is_some() { "generation" } else { "ended_at" };
     let after = match &query.after {
-        Some(Place::Past { at, lock }) => Some((*at, lock)),
+        Some(Position::Past { at, lock }) => Some((*at, lock)),
         _ => None,
     };
     let text = Text::new(

@@ -22,7 +22,7 @@ use crate::storage::server::recent::RecentConnections;
 use crate::storage::server::reserve;
 use crate::storage::sql::migration;
 use crate::storage::sql::migration::Dialect;
-use crate::storage::{ConnectOptions, Connections, Place};
+use crate::storage::{Address, ConnectOptions, Connections};
 
 /// Connections per process. PostgreSQL backends on two cores use far fewer.
 const CONNECTIONS: u32 = 10;
@@ -60,10 +60,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 impl super::Postgres {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(
-        place: Place<'_, PgConnectOptions>,
+        address: Address<'_, PgConnectOptions>,
         connect: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let (options, found) = reachable(place, &connect).await?;
+        let (options, found) = reachable(address, &connect).await?;
         let hosts = found.map(|found| Hosts::new(found, Rules::of(&connect)));
         let guard = hosts.as_ref().map(Arc::downgrade);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
@@ -95,7 +95,7 @@ impl super::Postgres {
 
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let ((options, found), idle) = (reachable(Place::Url(url), &connect).await?, connect.idle_limit());
+    let ((options, found), idle) = (reachable(Address::Url(url), &connect).await?, connect.idle_limit());
     let pool = pool(options.clone(), CONNECTIONS, &connect.first(SESSION), idle, (&Silence::default(), None));
     let transport = transport::used(&pool, &options).await?;
     let (version, settings) = look(&pool).await?;
@@ -145,14 +145,14 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn of(place: Place<'_, PgConnectOptions>, plaintext: bool) -> Result<Self, DatabaseError> {
-        let (options, url) = match place {
-            Place::Url(url) => {
+    fn of(address: Address<'_, PgConnectOptions>, plaintext: bool) -> Result<Self, DatabaseError> {
+        let (options, url) = match address {
+            Address::Url(url) => {
                 let url = transport::known(url).map_err(not_understood)?;
                 let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
                 (options, url)
             }
-            Place::Options(options) => (*options, String::new()),
+            Address::Options(options) => (*options, String::new()),
         };
         let shown = format!(
             "postgres://{}@{}:{}/{}",
@@ -176,11 +176,11 @@ fn not_understood(problem: String) -> DatabaseError {
 
 /// The options for all connections; one connection was tested. With several hosts they are those of the writer.
 async fn reachable(
-    place: Place<'_, PgConnectOptions>,
+    address: Address<'_, PgConnectOptions>,
     connect: &ConnectOptions,
 ) -> Result<(PgConnectOptions, Option<Found<Postgres>>), DatabaseError> {
     let plaintext = connect.plaintext;
-    if let Place::Url(url) = &place {
+    if let Address::Url(url) = &address {
         let list = hosts::several(url, 5432).map_err(not_understood)?;
         if !list.is_empty() {
             if transport::names_hosts(url) {
@@ -190,7 +190,7 @@ async fn reachable(
             return Ok((found.options(), Some(found)));
         }
     }
-    let Prepared { options, shown } = Prepared::of(place, plaintext)?;
+    let Prepared { options, shown } = Prepared::of(address, plaintext)?;
     let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
     let way = transport::way(&options, plaintext);
     // One connection first: a pool would retry for seconds and then only report that it gave up.
@@ -210,16 +210,16 @@ async fn reachable(
 
 /// The writer among several hosts.
 async fn writer(list: Vec<hosts::Host>, connect: &ConnectOptions) -> Result<Found<Postgres>, DatabaseError> {
-    let mut places = Vec::with_capacity(list.len());
+    let mut hosts = Vec::with_capacity(list.len());
     for hosts::Host { name, url } in list {
-        let Prepared { options, .. } = Prepared::of(Place::Url(&url), connect.plaintext)?;
-        places.push(hosts::Place { name, options });
+        let Prepared { options, .. } = Prepared::of(Address::Url(&url), connect.plaintext)?;
+        hosts.push(hosts::Candidate { name, options });
     }
-    let names: Vec<&str> = places.iter().map(|place| &*place.name).collect();
-    let first: &PgConnectOptions = &places[0].options;
+    let names: Vec<&str> = hosts.iter().map(|host| &*host.name).collect();
+    let first: &PgConnectOptions = &hosts[0].options;
     let shown =
         format!("postgres://{}@{}/{}", first.get_username(), names.join(","), first.get_database().unwrap_or_default());
-    hosts::find(places, &Rules::of(connect).first)
+    hosts::find(hosts, &Rules::of(connect).first)
         .await
         .map_err(|problem| DatabaseError::Unreachable { url: shown, problem })
 }

@@ -8,7 +8,7 @@ use super::errors::classify;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::lease::cursor::Place;
+use crate::lease::cursor::Position;
 use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastRow};
 use crate::storage::leases::{Dialect, lease, listed, past_row, presence};
 
@@ -37,7 +37,7 @@ pub(super) async fn held(
     };
     text += &presence(query, &DIALECT);
     let (since, key, generation) = match &query.after {
-        Some(Place::Held { since, key, generation }) => (Some(since), Some(key), Some(generation)),
+        Some(Position::Held { since, key, generation }) => (Some(since), Some(key), Some(generation)),
         _ => (None, None, None),
     };
     for (asked, condition) in [
@@ -70,7 +70,7 @@ pub(super) async fn held(
 pub(super) async fn past(connection: &mut PgConnection, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
     let by = if query.key.is_some() { "generation" } else { "ended_at" };
     let (at, lock) = match &query.after {
-        Some(Place::Past { at, lock }) => (Some(at), Some(lock)),
+        Some(Position::Past { at, lock }) => (Some(at), Some(lock)),
         _ => (None, None),
     };
     let mut text = String::from(

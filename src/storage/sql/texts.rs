@@ -31,6 +31,8 @@ pub(in crate::storage) enum What {
     DeleteChild,
     DeleteChildren,
     DeleteRoot,
+    /// Not a statement: the fingerprint of the columns.
+    Shape,
 }
 
 /// The texts of one database's dialect.

@@ -79,9 +79,19 @@ impl AggregateRows for AggregateTables<'_> {
         rows: &Rows,
         audit: &[Value],
     ) -> Result<Option<Removed>, DatabaseError> {
-        let insert = query(statements::insert_root(mapping), rows.root.iter().chain(audit));
-        match insert.bind(key.kind()).bind(key.id()).fetch_one(&mut *self.connection).await {
-            Ok(row) => row.try_get(0).map(Some).map_err(classify),
+        let insert = |key: Option<&LockKey>| {
+            let insert = query(statements::insert_root(mapping), rows.root.iter().chain(audit));
+            insert.bind(key.map(|key| key.kind().to_owned())).bind(key.map(|key| key.id().to_owned()))
+        };
+        let (inserted, removed) = match insert(Some(key)).execute(&mut *self.connection).await {
+            Ok(done) if done.rows_affected() == 0 => {
+                let removed = self.removed(key).await?;
+                (insert(None).execute(&mut *self.connection).await, removed)
+            }
+            inserted => (inserted, None),
+        };
+        match inserted {
+            Ok(_) => Ok(Some(removed)),
             // Only a duplicate id is expected; another unique column is a constraint of the table.
             Err(error) => {
                 let id = &rows.root[..mapping.root.key];

@@ -18,7 +18,7 @@ use crate::error::DatabaseError;
 use crate::storage::diagnosis::{Diagnosis, Setting, Transport, Writers};
 use crate::storage::sql::migration;
 use crate::storage::sql::migration::Dialect;
-use crate::storage::{ConnectOptions, Connections, Place};
+use crate::storage::{Address, ConnectOptions, Connections};
 
 /// Readers besides the one writer. More do not help: they share the page cache, and two of them use a whole core.
 const READERS: u32 = 4;
@@ -26,7 +26,7 @@ const READERS: u32 = 4;
 impl Sqlite {
     /// Opens the file, creating it if it is missing, and migrates tenure's own tables.
     pub(crate) async fn open(
-        place: Place<'_, SqliteConnectOptions>,
+        address: Address<'_, SqliteConnectOptions>,
         connect: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
         if connect.after_connect.is_some() {
@@ -34,9 +34,9 @@ impl Sqlite {
                 "SQLite has no `ConnectOptions::after_connect`; set pragmas in the driver's options, for `Database::connect_driver`",
             ));
         }
-        let url = &match &place {
-            Place::Url(url) => (*url).to_owned(),
-            Place::Options(options) => format!("sqlite://{}", options.get_filename().display()),
+        let url = &match &address {
+            Address::Url(url) => (*url).to_owned(),
+            Address::Options(options) => format!("sqlite://{}", options.get_filename().display()),
         };
         let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
         if url.contains(":memory:") || url.contains("mode=memory") || url.contains("file:sqlx-in-memory") {
@@ -48,9 +48,9 @@ impl Sqlite {
         if is_list(url) {
             return Err(unreachable("SQLite is a file on this machine and has no list of hosts; name one file".into()));
         }
-        let options = match place {
-            Place::Url(url) => url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?,
-            Place::Options(options) => *options,
+        let options = match address {
+            Address::Url(url) => url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?,
+            Address::Options(options) => *options,
         };
         let file = options.get_filename().display().to_string();
         let path = options.get_filename().to_owned();

@@ -98,14 +98,14 @@ pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String,
     (format!("select count(*) from {} where {when}", qualified(&mapping.root)), values)
 }
 
-/// `insert` of the root as version 1; binds its columns, the audit columns, the kind and id of its key. Returns the version of the
-/// aggregate that was deleted under this key, if any.
+/// `insert` of the root as version 1, unless an aggregate was deleted under its key; binds its columns, the audit columns, the kind and the
+/// id of the key, or twice NULL to insert it in any case.
 pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
         let (names, places) = root_columns(mapping);
         format!(
-            "insert into {} ({names}, `{}`) values ({places}, 1)
-             returning (select version from tenure_removed where kind = ? and id = ?)",
+            "insert into {} ({names}, `{}`) select {places}, 1
+              where not exists (select 1 from tenure_removed where kind = ? and id = ?)",
             qualified(&mapping.root),
             mapping.version
         )

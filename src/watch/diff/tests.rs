@@ -63,9 +63,9 @@ fn version(number: i64) -> Version {
 }
 
 /// The events: `+2` began, `-2` ended, `=2` resumed.
-fn told(before: &State, now: State) -> String {
+fn describe(before: &State, now: State) -> String {
     let (events, _) = before.until(&key(), now);
-    let told = events.into_iter().map(|told| match told.to(None) {
+    let shown = events.into_iter().map(|event| match event.to(None) {
         LockEvent::Acquired(holder) => format!("+{}", holder.generation),
         LockEvent::Resumed(holder) => format!("={}", holder.generation),
         LockEvent::Ended { holder, .. } => format!("-{}", holder.generation),
@@ -76,87 +76,90 @@ fn told(before: &State, now: State) -> String {
         LockEvent::VersionChanged { version, .. } => format!("version {version}"),
         other => format!("{other:?}"),
     });
-    told.collect::<Vec<_>>().join(" ")
+    shown.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn unchanged_state_reports_no_event() {
     for same in [vec![], vec![lease(1, MINUTE)], vec![lease(1, Duration::ZERO)], vec![ended(1)]] {
         let before = state(same.clone());
-        assert_eq!(told(&before, state(same)), "");
+        assert_eq!(describe(&before, state(same)), "");
     }
     // A heartbeat.
-    assert_eq!(told(&state([lease(1, MINUTE)]), state([lease(1, 2 * MINUTE)])), "");
+    assert_eq!(describe(&state([lease(1, MINUTE)]), state([lease(1, 2 * MINUTE)])), "");
 }
 
 #[test]
 fn every_holder_change_is_reported_in_order() {
     let before = state([lease(3, MINUTE)]);
     assert_eq!(before.after(), 2);
-    assert_eq!(told(&before, state([past(3), past(4), past(5), lease(6, MINUTE)])), "-3 +4 -4 +5 -5 +6");
-    assert_eq!(told(&before, state([past(3), past(4), ended(4)])), "-3 +4 -4");
+    assert_eq!(describe(&before, state([past(3), past(4), past(5), lease(6, MINUTE)])), "-3 +4 -4 +5 -5 +6");
+    assert_eq!(describe(&before, state([past(3), past(4), ended(4)])), "-3 +4 -4");
     // An acquired reservation leaves no history.
-    assert_eq!(told(&before, state([past(3), lease(5, MINUTE)])), "-3 +5");
+    assert_eq!(describe(&before, state([past(3), lease(5, MINUTE)])), "-3 +5");
 }
 
 #[test]
 fn expired_lease_is_reported_once() {
     let (_, out) = state([lease(3, MINUTE)]).until(&key(), state([lease(3, Duration::ZERO)]));
-    assert_eq!(told(&state([lease(3, MINUTE)]), out.clone()), "-3");
-    assert_eq!((told(&out, out.clone()), out.after()), (String::new(), 3));
+    assert_eq!(describe(&state([lease(3, MINUTE)]), out.clone()), "-3");
+    assert_eq!((describe(&out, out.clone()), out.after()), (String::new(), 3));
     // Its history comes with the next one.
-    assert_eq!(told(&out, state([past(3), lease(4, MINUTE)])), "+4");
-    assert_eq!(told(&out, state([lease(3, MINUTE)])), "=3");
+    assert_eq!(describe(&out, state([past(3), lease(4, MINUTE)])), "+4");
+    assert_eq!(describe(&out, state([lease(3, MINUTE)])), "=3");
     // It began and ended between two polls.
-    assert_eq!(told(&State::default(), state([lease(1, Duration::ZERO)])), "+1 -1");
+    assert_eq!(describe(&State::default(), state([lease(1, Duration::ZERO)])), "+1 -1");
 }
 
 #[test]
 fn shared_leases_are_reported_one_by_one() {
     let before = state([lease(1, MINUTE), lease(2, MINUTE)]);
     assert_eq!(before.after(), 0);
-    assert_eq!(told(&before, state([past(1), lease(2, MINUTE), ended(3), lease(3, MINUTE)])), "-1 +3");
+    assert_eq!(describe(&before, state([past(1), lease(2, MINUTE), ended(3), lease(3, MINUTE)])), "-1 +3");
 }
 
 #[test]
 fn a_reservation_is_reported_and_ends_without_history() {
     let reserved = changed(lease(4, MINUTE), |lease| lease.reserved = true);
-    assert_eq!(told(&state([lease(3, MINUTE)]), state([past(3), reserved.clone()])), "-3 reserved 4");
-    assert_eq!(told(&state([reserved]), state([lease(5, MINUTE)])), "+5");
+    assert_eq!(describe(&state([lease(3, MINUTE)]), state([past(3), reserved.clone()])), "-3 reserved 4");
+    assert_eq!(describe(&state([reserved]), state([lease(5, MINUTE)])), "+5");
 }
 
 #[test]
 fn a_changed_presence_is_reported_once() {
     let before = state([lease(1, MINUTE)]);
     let idle = || changed(lease(1, MINUTE), |lease| lease.holder.idle = 10 * MINUTE);
-    assert_eq!(told(&before, state([idle()])), "Idle 1");
-    assert_eq!(told(&state([idle()]), state([idle()])), "");
+    assert_eq!(describe(&before, state([idle()])), "Idle 1");
+    assert_eq!(describe(&state([idle()]), state([idle()])), "");
     let silent = || state([changed(lease(1, MINUTE), |lease| lease.holder.silent = 4 * MINUTE)]);
-    assert_eq!(told(&before, silent()), "Unreachable 1");
+    assert_eq!(describe(&before, silent()), "Unreachable 1");
     let mut rare = silent();
     rare.expect_heartbeat(10 * MINUTE);
-    assert_eq!(told(&before, rare), "");
+    assert_eq!(describe(&before, rare), "");
 }
 
 #[test]
 fn a_request_is_reported_once_for_its_lease() {
     let before = state([lease(1, MINUTE)]);
     let asked = || state([lease(1, MINUTE), request(1, "kim", MINUTE)]);
-    assert_eq!(told(&before, asked()), "kim asks");
-    assert_eq!(told(&asked(), asked()), "");
+    assert_eq!(describe(&before, asked()), "kim asks");
+    assert_eq!(describe(&asked(), asked()), "");
     let again = state([lease(1, MINUTE), request(1, "kim", 2 * MINUTE), request(2, "lee", MINUTE)]);
-    assert_eq!(told(&asked(), again), "kim asks");
+    assert_eq!(describe(&asked(), again), "kim asks");
 }
 
 #[test]
 fn waiters_and_versions_are_reported_when_they_change() {
     let line = |waiting| state([Seen::Line { first: 7, waiting }, Seen::Version(version(2))]);
-    assert_eq!(told(&State::default(), line(1)), "1 wait version 2");
-    assert_eq!((told(&line(1), line(1)), line(1).first), (String::new(), Some(7)));
-    assert_eq!(told(&line(1), line(3)), "3 wait");
+    assert_eq!(describe(&State::default(), line(1)), "1 wait version 2");
+    assert_eq!((describe(&line(1), line(1)), line(1).first), (String::new(), Some(7)));
+    assert_eq!(describe(&line(1), line(3)), "3 wait");
     let (events, now) = line(1).until(&key(), state([Seen::Line { first: 7, waiting: 1 }]));
     assert_eq!((events.len(), now.version), (0, Some(version(2))), "it may be stored nowhere");
-    assert_eq!(told(&line(1), state([Seen::Line { first: 7, waiting: 1 }, Seen::Version(version(3))])), "version 3");
+    assert_eq!(
+        describe(&line(1), state([Seen::Line { first: 7, waiting: 1 }, Seen::Version(version(3))])),
+        "version 3"
+    );
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub(in crate::storage) trait Engine: Database {
 }
 
 /// A host and the driver's options for it.
-pub(in crate::storage) struct Place<E: Engine> {
+pub(in crate::storage) struct Candidate<E: Engine> {
     /// `db1:5432`.
     pub name: String,
     pub options: Options<E>,
@@ -123,7 +123,7 @@ pub(in crate::storage) async fn check_idle<E: Engine>(
 
 /// The hosts of a database, shared by its pools.
 pub(in crate::storage) struct Hosts<E: Engine> {
-    places: Mutex<Vec<Place<E>>>,
+    hosts: Mutex<Vec<Candidate<E>>>,
     rules: Rules,
     in_use: Mutex<InUse>,
     /// Rises with every change of the writer or its epoch.
@@ -145,9 +145,9 @@ impl<E: Engine> std::fmt::Debug for Hosts<E> {
 impl<E: Engine> Hosts<E> {
     /// With the writer that was found at connect.
     pub(in crate::storage) fn new(found: Found<E>, rules: Rules) -> Arc<Self> {
-        let Found { places, at, seat, asked, .. } = found;
+        let Found { hosts, at, seat, asked, .. } = found;
         Arc::new(Hosts {
-            places: Mutex::new(places),
+            hosts: Mutex::new(hosts),
             rules,
             in_use: Mutex::new(InUse::new(at, seat)),
             generation: AtomicU64::new(0),
@@ -184,16 +184,16 @@ impl<E: Engine> Hosts<E> {
         self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn places(&self) -> MutexGuard<'_, Vec<Place<E>>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hosts(&self) -> MutexGuard<'_, Vec<Candidate<E>>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn options(&self, at: usize) -> Options<E> {
-        self.places()[at].options.clone()
+        self.hosts()[at].options.clone()
     }
 
     fn names(&self) -> Vec<String> {
-        self.places().iter().map(|place| place.name.clone()).collect()
+        self.hosts().iter().map(|host| host.name.clone()).collect()
     }
 
     /// The writer in use.
@@ -210,18 +210,18 @@ impl<E: Engine> Hosts<E> {
 
     /// The password of connections from now on, to every host.
     pub(in crate::storage) fn set_password(&self, password: &str) {
-        for place in self.places().iter_mut() {
-            place.options = E::with_password(place.options.clone(), password);
+        for host in self.hosts().iter_mut() {
+            host.options = E::with_password(host.options.clone(), password);
         }
         self.point();
     }
 
-    /// Lets the pools open their next connections to the writer in use. The places are locked meanwhile, so that the last change counts.
+    /// Lets the pools open their next connections to the writer in use. The hosts are locked meanwhile, so that the last change counts.
     fn point(&self) {
-        let places = self.places();
+        let hosts = self.hosts();
         let (at, _) = self.in_use().seat();
         for pool in self.pools.get().into_iter().flatten() {
-            pool.set_connect_options(places[at].options.clone());
+            pool.set_connect_options(hosts[at].options.clone());
         }
     }
 

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use super::choice::{Answer, Seat, choose};
-use super::{Engine, Hosts, Options, PATIENCE, Place};
+use super::{Candidate, Engine, Hosts, Options, PATIENCE};
 use crate::error::DatabaseError;
 use crate::storage::capabilities::WriterHost;
 use crate::storage::diagnosis::HostState;
@@ -70,7 +70,7 @@ impl Searches {
 
 /// The writer at connect, and what every host answered.
 pub(in crate::storage) struct Found<E: Engine> {
-    pub places: Vec<Place<E>>,
+    pub hosts: Vec<Candidate<E>>,
     pub answers: Vec<Answer>,
     pub at: usize,
     pub seat: Seat,
@@ -81,19 +81,19 @@ pub(in crate::storage) struct Found<E: Engine> {
 impl<E: Engine> Found<E> {
     /// The options of the writer.
     pub(in crate::storage) fn options(&self) -> Options<E> {
-        self.places[self.at].options.clone()
+        self.hosts[self.at].options.clone()
     }
 
     /// The hosts and the writer among them.
     pub(in crate::storage) fn writer(&self) -> WriterHost {
-        let hosts: Vec<String> = self.places.iter().map(|place| place.name.clone()).collect();
+        let hosts: Vec<String> = self.hosts.iter().map(|host| host.name.clone()).collect();
         WriterHost { host: hosts[self.at].clone(), hosts, epoch: self.seat.epoch }
     }
 
     /// The answer of each host, for the doctor.
     pub(in crate::storage) fn states(&self) -> Vec<HostState> {
-        let pairs = self.places.iter().zip(&self.answers);
-        pairs.map(|(place, answer)| HostState { host: place.name.clone(), state: answer.says() }).collect()
+        let pairs = self.hosts.iter().zip(&self.answers);
+        pairs.map(|(host, answer)| HostState { host: host.name.clone(), state: answer.says() }).collect()
     }
 }
 
@@ -101,16 +101,16 @@ impl<E: Engine> Found<E> {
 ///
 /// # Errors
 /// The problem of each host.
-pub(in crate::storage) async fn find<E: Engine>(places: Vec<Place<E>>, first: &str) -> Result<Found<E>, String> {
+pub(in crate::storage) async fn find<E: Engine>(hosts: Vec<Candidate<E>>, first: &str) -> Result<Found<E>, String> {
     let asked = Instant::now();
-    let answers = ask_all::<E>(places.iter().map(|place| place.options.clone()).collect(), first).await;
+    let answers = ask_all::<E>(hosts.iter().map(|host| host.options.clone()).collect(), first).await;
     match choose(&answers, None) {
         Ok(at) => match answers[at].clone() {
-            Answer::Writer(seat) => Ok(Found { places, answers, at, seat, asked }),
+            Answer::Writer(seat) => Ok(Found { hosts, answers, at, seat, asked }),
             other => Err(other.says()),
         },
         Err(problems) => {
-            let names: Vec<String> = places.into_iter().map(|place| place.name).collect();
+            let names: Vec<String> = hosts.into_iter().map(|host| host.name).collect();
             Err(none(&names, &problems))
         }
     }
@@ -182,7 +182,7 @@ impl<E: Engine> Hosts<E> {
     }
 
     async fn search_once(self: &Arc<Self>) -> Result<(), String> {
-        let hosts = self.places().iter().map(|place| place.options.clone()).collect();
+        let hosts = self.hosts().iter().map(|host| host.options.clone()).collect();
         let answers = ask_all::<E>(hosts, &self.rules.first).await;
         let (at, seat) = self.in_use().seat();
         let chosen = choose(&answers, Some((at, &seat))).map_err(|problems| none(&self.names(), &problems))?;

@@ -24,10 +24,10 @@ impl Hub {
             Err(_) => None,
         };
         self.0.listening.store(listener.is_some(), Ordering::Release);
-        Some(Listening(tokio::spawn(self.clone().hear(listener))))
+        Some(Listening(tokio::spawn(self.clone().keep_listening(listener))))
     }
 
-    async fn hear(self, mut listener: Option<Box<dyn Listener>>) {
+    async fn keep_listening(self, mut listener: Option<Box<dyn Listener>>) {
         loop {
             let heard = match &mut listener {
                 Some(listener) => listener.heard().await,
