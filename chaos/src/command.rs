@@ -128,6 +128,9 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
         if found.is_empty() && !options.keep {
             std::fs::remove_dir_all(&folder)?;
         } else {
+            // What the database had in the end, so that a person can judge what was found.
+            let stored = format!("{:#?}\n{:#?}\n", evidence.leases, evidence.notes);
+            std::fs::write(folder.join("stored.txt"), stored)?;
             println!("the histories are in {}", folder.display());
         }
         for name in CHECKS.map(|check| check.name) {

@@ -48,6 +48,16 @@ impl Steps {
         within.any(|step| at_ms <= step.before_ms + SLACK_MS)
     }
 
+    /// Whether the clock was set back after this moment to before this time, and only later showed the last time: a lease that had expired
+    /// may have been live again until then.
+    pub(crate) fn set_back_before(&self, after_ns: u64, at_ms: i64, last_ms: i64) -> bool {
+        let last = self.between().enumerate().filter(|(_, (from, to))| *from <= last_ms && last_ms <= *to).last();
+        self.0.iter().zip(1..).any(|(step, next)| {
+            let is_back = step.after_ms < step.before_ms && step.after_ms - SLACK_MS <= at_ms;
+            is_back && step.to_ns >= after_ns && last.is_none_or(|(last, _)| next <= last)
+        })
+    }
+
     /// When the clock stepped forward first after this moment: from then on a lease may have expired early.
     pub(crate) fn next_forward(&self, after_ns: u64) -> u64 {
         let forward = self.0.iter().filter(|step| step.after_ms > step.before_ms && step.to_ns >= after_ns);

@@ -160,6 +160,8 @@ fn against(note: &Noted, times: Option<(u64, u64)>, leases: &[Granted], steps: &
             && next.is_none_or(|next| steps.surely_before(*at_ms, next.since_ms))
             // It looked for a lease before its own time was read, and the clock may have been set back in between.
             && !times.is_some_and(|times| steps.set_back_from(times, lease.ended_ms))
+            // The lease had expired, then the clock was set back, and a heartbeat prolonged it.
+            && !times.is_some_and(|(called, _)| steps.set_back_before(called, *at_ms, lease.ended_ms))
     };
     let nexts = leases.iter().skip(1).map(Some).chain([None]);
     let (lease, _) = leases.iter().zip(nexts).find(held)?;
@@ -251,6 +253,24 @@ mod tests {
             check(&Evidence { operations, notes, leases, steps, ..Evidence::default() }).len()
         };
         assert_eq!((found(15), found(5)), (0, 1), "during the write, and before it");
+    }
+
+    #[test]
+    fn write_beside_an_expired_lease_that_a_step_back_revives_is_none() {
+        // The lease expires at 3,000; the clock is set ahead, and shows 4,010 when the write looks for the lease. Then the clock is right
+        // again, and the holder prolongs and releases the lease.
+        let lease = granted("a", 1, 1_000, 5_000, Some("released"));
+        let step = |at, before_ms, after_ms| Step { from_ns: ms(at), to_ns: ms(at) + 1, before_ms, after_ms };
+        let write = Noted { guard: Some(Guarded::UnlessLocked), ..note("1", "a", 2, None, 4_010) };
+        let found = |back: Step| {
+            let steps = Steps(vec![step(1, 2_000, 4_000), back]);
+            let operations = vec![append("1", "a", (10, 20), 2)];
+            let (notes, leases) = (vec![write.clone()], vec![lease.clone()]);
+            check(&Evidence { operations, notes, leases, steps, ..Evidence::default() }).len()
+        };
+        assert_eq!(found(step(30, 4_030, 2_030)), 0);
+        assert_eq!(found(step(30, 4_900, 4_500)), 1, "not to before the write");
+        assert_eq!(found(step(2_000, 6_000, 3_000)), 1, "the lease had ended");
     }
 
     #[test]
