@@ -262,15 +262,15 @@ mod tests {
         let lease = granted("a", 1, 1_000, 5_000, Some("released"));
         let step = |at, before_ms, after_ms| Step { from_ns: ms(at), to_ns: ms(at) + 1, before_ms, after_ms };
         let write = Noted { guard: Some(Guarded::UnlessLocked), ..note("1", "a", 2, None, 4_010) };
-        let found = |back: Step| {
-            let steps = Steps(vec![step(1, 2_000, 4_000), back]);
+        let found = |later: &[Step]| {
+            let steps = Steps([&[step(1, 2_000, 4_000)], later].concat());
             let operations = vec![append("1", "a", (10, 20), 2)];
             let (notes, leases) = (vec![write.clone()], vec![lease.clone()]);
             check(&Evidence { operations, notes, leases, steps, ..Evidence::default() }).len()
         };
-        assert_eq!(found(step(30, 4_030, 2_030)), 0);
-        assert_eq!(found(step(30, 4_900, 4_500)), 1, "not to before the write");
-        assert_eq!(found(step(2_000, 6_000, 3_000)), 1, "the lease had ended");
+        assert_eq!(found(&[step(30, 4_030, 2_030)]), 0);
+        assert_eq!(found(&[step(30, 4_900, 4_500)]), 1, "not to before the write");
+        assert_eq!(found(&[step(2_000, 6_000, 3_000), step(2_100, 3_100, 9_000)]), 1, "the lease had ended");
     }
 
     #[test]
