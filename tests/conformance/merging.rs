@@ -153,6 +153,20 @@ pub async fn the_domain_has_the_last_word_on_the_merged_state(t: &TestDb) {
     assert_eq!((stored.state, stored.ship_to.line1.as_str()), (State::Shipped, "Teheran-ro 1"));
 }
 
+pub async fn combination_that_the_domain_refuses_is_not_saved(t: &TestDb) {
+    // As a form does, the command sets the zip that it was opened with. The merge keeps theirs, to which the address does not belong.
+    let whole_form = |order: &mut Order| {
+        if order.ship_to.zip == "99999" && order.ship_to.line1 == "mine" {
+            return Err(AlreadyShipped);
+        }
+        order.ship_to.zip = "06236".into();
+        order.send_to("mine")
+    };
+    let (outcome, stored) = merged(t, zip, Merge::disjoint(), whole_form).await;
+    assert!(matches!(outcome, Err(UpdateError::Refused(AlreadyShipped))), "{outcome:?}");
+    assert_eq!((stored.ship_to.zip.as_str(), stored.ship_to.line1.as_str()), ("99999", "Teheran-ro 1"));
+}
+
 /// The total is a field of the order as well.
 fn sum(order: &mut Order) {
     order.ship_to.zip = order.lines.iter().map(|line| line.quantity).sum::<u32>().to_string();

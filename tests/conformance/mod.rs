@@ -410,6 +410,7 @@ macro_rules! conformance {
                 lines_are_merged_by_their_key,
                 merge_restores_or_drops_a_line_they_removed_and_i_changed,
                 the_domain_has_the_last_word_on_the_merged_state,
+                combination_that_the_domain_refuses_is_not_saved,
                 computed_fields_match_the_collection_after_a_merge,
                 version_without_a_revision_cannot_be_merged;
             audit:
