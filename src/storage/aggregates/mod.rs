@@ -25,7 +25,14 @@ pub(super) use save::{delete, save};
 pub(super) enum Write<'w> {
     /// Updates the root with this id if it has the expected version. Values: those of the changed columns, of the audit columns, the new
     /// version, the id, the expected version.
-    UpdateRoot { id: &'w [Value], changed: &'w [usize] },
+    UpdateRoot {
+        #[cfg_attr(
+            not(feature = "mysql"),
+            allow(dead_code, reason = "only on MySQL a statement of its own locks the root first")
+        )]
+        id: &'w [Value],
+        changed: &'w [usize],
+    },
     /// Values: the id.
     DeleteRoot,
     /// Inserts so many children. Values: for each, its row [as stored](Mapping::stored).
