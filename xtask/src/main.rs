@@ -94,8 +94,7 @@ enum Chore {
         /// Run wrong builds instead, until the checks find each of them
         #[arg(long)]
         planted: bool,
-        /// Run it on SQLite, PostgreSQL and MariaDB at the same time instead, as CI does: for eight minutes, and on until
-        /// there were 500,000 operations and 600 faults
+        /// Run it on SQLite, PostgreSQL and MariaDB at the same time instead, for eight minutes, with an optimised build
         #[arg(long, conflicts_with_all = ["pages", "planted", "options"])]
         together: bool,
         /// What the program is given

@@ -2,14 +2,26 @@
 
 use std::any::Any;
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError};
 
 /// The cargo that runs us, or the one on the path.
+///
+/// Without the variables that `cargo run` sets for this package: build scripts that depend on them (ring's does) would run again, and with
+/// them all crates above, whenever a developer uses `cargo xtask` and plain `cargo` in turns.
 pub(crate) fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let of_package = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    };
+    env::vars_os().map(|(name, _)| name).filter(of_package).for_each(|name| {
+        cargo.env_remove(name);
+    });
+    cargo
 }
 
 /// The project's folder.
