@@ -37,10 +37,6 @@ fn copied() -> Result<(), String> {
     fs::write(folder.path().join("Cargo.lock"), lock).map_err(text)?;
     let mut command = cargo();
     command.args(["run", "--offline"]).current_dir(folder.path()).env("CARGO_TARGET_DIR", root.join("target/readme"));
-    // Variables that the toolchain's proxy and cargo set for xtask concern this workspace.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_PKG_")) {
-        command.env_remove(name);
-    }
     let output = command.stderr(std::process::Stdio::inherit()).output().map_err(text)?;
     let printed = String::from_utf8_lossy(&output.stdout);
     print!("{printed}");
