@@ -26,11 +26,14 @@ pub(crate) struct Steps(pub(crate) Vec<Step>);
 impl Steps {
     /// Whether a reading of the clock was surely taken before a higher one. Not if the clock showed both, and was set back in between.
     pub(crate) fn surely_before(&self, one_ms: i64, higher_ms: i64) -> bool {
-        let times: Vec<_> = self.between().collect();
-        let shows = |(from, to): &(i64, i64), at: i64| *from <= at && at <= *to;
-        let higher_first = times.iter().position(|time| shows(time, higher_ms));
-        let one_last = times.iter().rposition(|time| shows(time, one_ms));
+        let (higher_first, one_last) = (self.showing(higher_ms).next(), self.showing(one_ms).last());
         one_ms < higher_ms && higher_first.zip(one_last).is_none_or(|(higher, one)| one <= higher)
+    }
+
+    /// Between which steps the clock may have shown this time: 0 is before the first.
+    fn showing(&self, at_ms: i64) -> impl Iterator<Item = usize> {
+        let times = self.between().enumerate();
+        times.filter(move |(_, (from, to))| *from <= at_ms && at_ms <= *to).map(|(index, _)| index)
     }
 
     /// What the clock may have shown between the steps, in their order.
@@ -51,10 +54,10 @@ impl Steps {
     /// Whether the clock was set back after this moment to before this time, and only later showed the last time: a lease that had expired
     /// may have been live again until then.
     pub(crate) fn set_back_before(&self, after_ns: u64, at_ms: i64, last_ms: i64) -> bool {
-        let last = self.between().enumerate().filter(|(_, (from, to))| *from <= last_ms && last_ms <= *to).last();
+        let last = self.showing(last_ms).last();
         self.0.iter().zip(1..).any(|(step, next)| {
             let is_back = step.after_ms < step.before_ms && step.after_ms - SLACK_MS <= at_ms;
-            is_back && step.to_ns >= after_ns && last.is_none_or(|(last, _)| next <= last)
+            is_back && step.to_ns >= after_ns && last.is_none_or(|last| next <= last)
         })
     }
 

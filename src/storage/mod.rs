@@ -2,7 +2,7 @@
 //!
 //! A backend runs operations ("acquire this lock", "save this if it is still version 7"); its SQL stays inside. The modules of the
 //! databases have the same functions in the same order, so that a comparison shows their real differences. No code outside this folder
-//! depends on the kind of database. Operations on leases are in `leases`, once for all of them.
+//! depends on the kind of database. Operations on leases are in `leases`, those that write aggregates in `aggregates`, once for all of them.
 
 use std::fmt::Debug;
 use std::time::Duration;

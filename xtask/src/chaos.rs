@@ -1,5 +1,6 @@
 //! `cargo xtask chaos`: load with faults on a real database, or on the pages; or wrong builds that the checks have to find.
 
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use testkit::{Kind, Patroni};
@@ -52,9 +53,8 @@ fn is_long(arguments: &[String]) -> bool {
 }
 
 fn started(program: &str, packages: &[&str], planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
-    let is_long = is_long(arguments);
-    let mut command = Command::new(root().join("target").join(if is_long { "release" } else { "debug" }).join(program));
     debian::install(packages)?;
+    let mut command = Command::new(built(program, is_long(arguments))?);
     for (backend, packages, engine) in BESIDES {
         if !arguments.iter().any(|argument| argument.split('=').any(|part| part == backend)) {
             continue;
@@ -67,14 +67,20 @@ fn started(program: &str, packages: &[&str], planted: bool, arguments: &[String]
             Ready::of(engines::by_name(engine)?)?.provide(&mut command);
         }
     }
-    let could_not = |error: std::io::Error| error.to_string();
-    let optimised = is_long.then_some("--release");
-    let built = cargo().args(BUILD).arg(program).args(optimised).current_dir(root()).status().map_err(could_not)?;
-    if !built.success() {
-        return Err(built.to_string());
-    }
     command.arg(if planted { "planted" } else { "run" }).args(arguments).current_dir(root());
-    let status = command.status().map_err(could_not)?;
+    let status = command.status().map_err(|error| error.to_string())?;
     let code = status.code().and_then(|code| u8::try_from(code).ok()).ok_or_else(|| status.to_string())?;
     Ok(ExitCode::from(code))
+}
+
+/// Builds a program. Returns its path.
+pub(crate) fn built(program: &str, is_optimised: bool) -> Result<PathBuf, String> {
+    let optimised = is_optimised.then_some("--release");
+    let built = cargo().args(BUILD).arg(program).args(optimised).current_dir(root()).status();
+    match built {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("cargo build: {status}")),
+        Err(error) => return Err(format!("cargo could not be started: {error}")),
+    }
+    Ok(root().join("target").join(if is_optimised { "release" } else { "debug" }).join(program))
 }

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode};
 
-use crate::chaos::PACKAGES;
+use crate::chaos::{PACKAGES, built};
 use crate::debian;
-use crate::servers::{cargo, root};
+use crate::servers::root;
 
 /// The databases that need one server, or none.
 const BACKENDS: [&str; 3] = ["sqlite", "postgres", "mariadb"];
@@ -64,25 +64,20 @@ pub(crate) fn run() -> ExitCode {
 /// An error says that a check found something, that too little happened, or that the load could not be run.
 fn build_and_run() -> Result<(), String> {
     debian::install(&PACKAGES)?;
-    // Optimised, as applications are; and only this package, because everything is built once more for it.
-    let built = cargo().args(["build", "--release", "--package", "chaos"]).current_dir(root()).status();
-    match built {
-        Ok(status) if status.success() => {}
-        Ok(status) => return Err(format!("cargo build: {status}")),
-        Err(error) => return Err(format!("cargo could not be started: {error}")),
-    }
-    let counted = on_all()?;
+    // Optimised, as applications are.
+    let program = built("chaos", true)?;
+    let counted = on_all(&program)?;
     println!("{} operations and {} faults in all", counted.operations, counted.faults);
     if counted.is_enough() { Ok(()) } else { Err(format!("too little happened: of {LEAST:?} only {counted:?}")) }
 }
 
 /// Runs it on all databases at the same time.
-fn on_all() -> Result<Counted, String> {
+fn on_all(program: &Path) -> Result<Counted, String> {
     let folder = root().join("target/chaos");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut running = Vec::new();
     for backend in BACKENDS {
-        running.push(Running::start(backend, &folder)?);
+        running.push(Running::start(program, backend, &folder)?);
     }
     // Each to its end, also after one that failed: all reports are printed.
     let ended: Vec<_> = running.into_iter().map(Running::end).collect();
@@ -101,12 +96,12 @@ struct Running {
 }
 
 impl Running {
-    fn start(backend: &'static str, folder: &Path) -> Result<Self, String> {
+    fn start(program: &Path, backend: &'static str, folder: &Path) -> Result<Self, String> {
         let log = folder.join(format!("{backend}.log"));
         let could_not = |error: std::io::Error| format!("the load on {backend}: {error}");
         let output = File::create(&log).map_err(could_not)?;
         let errors = output.try_clone().map_err(could_not)?;
-        let mut command = Command::new(root().join("target/release/chaos"));
+        let mut command = Command::new(program);
         command.args(["run", "--backend", backend, "--minutes", &MINUTES.to_string()]);
         command.args(["--least", SHARE, "--disk-in-memory", "--folder"]).arg(folder.join(backend));
         let child = command.stdout(output).stderr(errors).current_dir(root()).spawn().map_err(could_not)?;

@@ -68,7 +68,9 @@ pub(super) trait AggregateRows: Send {
     /// The time as the tables of tenure store it, or NULL for the time of the database.
     fn now(&self) -> Value;
     /// The time as a column of an audit stores it, or NULL for the time of the database.
-    fn audited_at(&self) -> Value;
+    fn audited_at(&self) -> Value {
+        self.now()
+    }
     /// The kind and the id of a key as the tables of tenure store them.
     fn key(&self, key: &LockKey) -> [Value; 2];
     /// Executes a statement with these values. Returns the number of rows that it found.

@@ -53,10 +53,6 @@ impl AggregateRows for AggregateTables<'_> {
         self.now.map_or(Value::Null(Kind::Integer), Value::Integer)
     }
 
-    fn audited_at(&self) -> Value {
-        audited_at(self.now)
-    }
-
     fn key(&self, key: &LockKey) -> [Value; 2] {
         [key.kind(), key.id()].map(|part| Value::Bytes(part.as_bytes().to_vec()))
     }
@@ -159,11 +155,6 @@ impl AggregateTables<'_> {
             },
         }
     }
-}
-
-/// The value of the audit column for the time. The default time is the server's.
-pub(super) fn audited_at(now: Option<i64>) -> Value {
-    now.map_or(Value::Null(Kind::Integer), Value::Integer)
 }
 
 /// The text of a statement.

@@ -2,7 +2,7 @@
 
 use sqlx::Row as _;
 
-use super::aggregate_rows::audited_at;
+use super::aggregate_rows::AggregateTables;
 use super::deadline::RowLock;
 use super::errors::classify;
 use super::session::Session;
@@ -12,7 +12,7 @@ use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row};
 use crate::error::DatabaseError;
 use crate::storage::BulkChange;
-use crate::storage::aggregates::audit;
+use crate::storage::aggregates::{AggregateRows, audit};
 
 /// The ids of the matching aggregates, locked.
 pub(super) async fn lock_matching(
@@ -36,10 +36,10 @@ pub(super) async fn count(session: &mut Session, mapping: &'static Mapping, when
 
 /// Changes all matching aggregates and raises their versions.
 pub(super) async fn update_matching(
-    session: &mut Session,
+    tables: AggregateTables<'_>,
     change: &BulkChange<'_>,
-    now: Option<i64>,
 ) -> Result<u64, DatabaseError> {
-    let (update, values) = statements::update_matching(change, &audit(change.mapping, change.author, &audited_at(now)));
-    session.write(query(update, &values)).await.map_err(classify)
+    let (update, values) =
+        statements::update_matching(change, &audit(change.mapping, change.author, &tables.audited_at()));
+    tables.session.write(query(update, &values)).await.map_err(classify)
 }

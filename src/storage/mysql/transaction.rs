@@ -171,7 +171,9 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| matching::update_matching(session, change, now).await).await
+        let update =
+            async |session: &mut Session| matching::update_matching(AggregateTables { session, now }, change).await;
+        self.open.wait_for(update).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -44,10 +44,6 @@ impl AggregateRows for AggregateTables<'_> {
         self.now.map_or(Value::Null(Kind::Integer), Value::Integer)
     }
 
-    fn audited_at(&self) -> Value {
-        audited_at(self.now)
-    }
-
     fn key(&self, key: &LockKey) -> [Value; 2] {
         [key.kind(), key.id()].map(|part| Value::Text(part.to_owned()))
     }
@@ -104,11 +100,6 @@ impl AggregateRows for AggregateTables<'_> {
         let read = sqlx::query_scalar("select tenure_removed_version($1, $2)").bind(key.kind()).bind(key.id());
         read.fetch_one(&mut *self.connection).await.map_err(classify)
     }
-}
-
-/// The value of the audit column for the time. The default time is the server's.
-pub(super) fn audited_at(now: Option<i64>) -> Value {
-    now.map_or(Value::Null(Kind::Integer), Value::Integer)
 }
 
 /// The text of a statement.

@@ -2,7 +2,7 @@
 
 use sqlx::{PgConnection, Row as _};
 
-use super::aggregate_rows::audited_at;
+use super::aggregate_rows::AggregateTables;
 use super::errors::classify;
 use super::statements;
 use super::values::{query, read};
@@ -10,7 +10,7 @@ use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row};
 use crate::error::DatabaseError;
 use crate::storage::BulkChange;
-use crate::storage::aggregates::audit;
+use crate::storage::aggregates::{AggregateRows, audit};
 
 /// The ids of the matching aggregates, locked.
 pub(super) async fn lock_matching(
@@ -37,11 +37,11 @@ pub(super) async fn count(
 
 /// Changes all matching aggregates and raises their versions.
 pub(super) async fn update_matching(
-    connection: &mut PgConnection,
+    tables: AggregateTables<'_>,
     change: &BulkChange<'_>,
-    now: Option<i64>,
 ) -> Result<u64, DatabaseError> {
-    let (update, values) = statements::update_matching(change, &audit(change.mapping, change.author, &audited_at(now)));
-    let done = query(update, &values).execute(connection).await.map_err(classify)?;
+    let (update, values) =
+        statements::update_matching(change, &audit(change.mapping, change.author, &tables.audited_at()));
+    let done = query(update, &values).execute(tables.connection).await.map_err(classify)?;
     Ok(done.rows_affected())
 }

@@ -158,7 +158,10 @@ impl BackendTransaction for PgTransaction {
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| matching::update_matching(connection, change, now).await).await
+        let update = async |connection: &mut PgConnection| {
+            matching::update_matching(AggregateTables { connection, now }, change).await
+        };
+        self.open.wait_for(update).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -46,7 +46,7 @@ impl AggregateRows for AggregateTables<'_> {
     }
 
     fn audited_at(&self) -> Value {
-        audited_at(self.now)
+        Value::Timestamp(self.now * 1000)
     }
 
     fn key(&self, key: &LockKey) -> [Value; 2] {
@@ -81,7 +81,7 @@ impl AggregateRows for AggregateTables<'_> {
     ) -> Result<Option<Removed>, DatabaseError> {
         let insert = |key: Option<&LockKey>| {
             let insert = query(statements::insert_root(mapping), rows.root.iter().chain(audit));
-            insert.bind(key.map(|key| key.kind().to_owned())).bind(key.map(|key| key.id().to_owned()))
+            insert.bind(key.map(LockKey::kind)).bind(key.map(LockKey::id))
         };
         let (inserted, removed) = match insert(Some(key)).execute(&mut *self.connection).await {
             Ok(done) if done.rows_affected() == 0 => {
@@ -117,11 +117,6 @@ impl AggregateRows for AggregateTables<'_> {
         let row = read.fetch_optional(&mut *self.connection).await.map_err(classify)?;
         row.map(|row| row.try_get(0)).transpose().map_err(classify)
     }
-}
-
-/// The value of the audit column for the time.
-pub(super) fn audited_at(now: i64) -> Value {
-    Value::Timestamp(now * 1000)
 }
 
 /// The text of a statement.

@@ -2,7 +2,7 @@
 
 use sqlx::{Row as _, SqliteConnection};
 
-use super::aggregate_rows::audited_at;
+use super::aggregate_rows::AggregateTables;
 use super::errors::classify;
 use super::statements;
 use super::values::{query, read};
@@ -11,7 +11,7 @@ use crate::aggregate::mapping::{Mapping, Row};
 use crate::aggregate::value::Kind;
 use crate::error::DatabaseError;
 use crate::storage::BulkChange;
-use crate::storage::aggregates::audit;
+use crate::storage::aggregates::{AggregateRows, audit};
 
 /// The ids of the matching aggregates, which the transaction's lock on the file protects.
 pub(super) async fn lock_matching(
@@ -51,11 +51,11 @@ fn comparable(when: &Test) -> Result<(), DatabaseError> {
 
 /// Changes all matching aggregates and raises their versions.
 pub(super) async fn update_matching(
-    connection: &mut SqliteConnection,
+    tables: AggregateTables<'_>,
     change: &BulkChange<'_>,
-    now: i64,
 ) -> Result<u64, DatabaseError> {
-    let (update, values) = statements::update_matching(change, &audit(change.mapping, change.author, &audited_at(now)));
-    let done = query(update, &values).execute(connection).await.map_err(classify)?;
+    let (update, values) =
+        statements::update_matching(change, &audit(change.mapping, change.author, &tables.audited_at()));
+    let done = query(update, &values).execute(tables.connection).await.map_err(classify)?;
     Ok(done.rows_affected())
 }

@@ -124,8 +124,7 @@ impl BackendTransaction for SqliteTransaction {
     }
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
-        let now = self.now();
-        matching::update_matching(self.open.ours().await?, change, now).await
+        matching::update_matching(self.tables().await?, change).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
