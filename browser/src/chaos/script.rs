@@ -343,7 +343,7 @@ fn answer_of(page: &Page) -> Answer {
         "LP-6" => Answer::Kept,
         state if state.starts_with("CP") => Answer::Conflict,
         state if state.starts_with("LP") => Answer::Locked,
-        "OE-7" | "OE-8" | "OE-9" | "OE-11" | "OE-12" | "OE-14" => Answer::LeaseLost,
+        "OE-7" | "OE-8" | "OE-9" | "OE-11" | "OE-12" | "OE-14" | "OE-29" => Answer::LeaseLost,
         _ => Answer::Refused,
     }
 }
@@ -368,6 +368,7 @@ mod tests {
             ("/orders/17/kept/9", "CP-2", "", Answer::Conflict),
             ("/orders/17/kept/9", "LP-1", "", Answer::Locked),
             ("/orders/17/kept/9", "OE-8", "", Answer::LeaseLost),
+            ("/orders/17/kept/9", "OE-29", "", Answer::LeaseLost),
             ("/orders/17/kept/9", "LP-6", "", Answer::Kept),
         ] {
             assert_eq!(answer_of(&page(path, state, flash)), expected, "{path} {state} {flash}");

@@ -22,6 +22,12 @@ use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
 use crate::use_cases::Shop;
 
+/// The form was finished, and nothing of it is left to save.
+const FINISHED: &str = "OE-20";
+
+/// The form was finished, and comes with text that is not in the order: it is shown, and can be saved.
+const FINISHED_WITH_TEXT: &str = "OE-29";
+
 #[derive(Template)]
 #[template(path = "lost.html")]
 struct LostPage {
@@ -62,18 +68,20 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     let (state, title, mut said) = reason(&frame, attempt.no, no_lock, held_now, moved.is_some());
     // A form that was sent twice is in the order already; added lines are there under their own numbers.
     let added = new_line_inputs(style, typed).len();
-    let is_done = state == "OE-20" && rows.len() == added && rows.iter().all(Row::is_theirs);
+    let is_done = state == FINISHED && rows.len() == added && rows.iter().all(Row::is_theirs);
     if is_done && has_text {
         said.push(t.lost_same_as_now().into());
         has_text = false;
     } else if moved.is_some() {
         said.push(t.lost_changed(frame.latest(&view.changes)));
-    } else if held_now.is_none() && state != "OE-20" {
+    } else if held_now.is_none() && state != FINISHED {
         said.push(t.lost_unchanged().into());
     }
     if has_text {
         said.push(t.lost_nothing_lost().into());
     }
+    // "Already saved" must not be the state of a page with text that is not saved.
+    let state = if state == FINISHED && has_text { FINISHED_WITH_TEXT } else { state };
     if moved.is_none() || is_done {
         rows.clear();
     }
@@ -113,7 +121,7 @@ fn reason(
             ("OE-12", t.lost_title_moved(no))
         }
         LeaseLossReason::Broken { .. } | LeaseLossReason::TakenOver { .. } => ("OE-11", t.lost_title_broken(no)),
-        LeaseLossReason::Released { .. } => ("OE-20", t.lost_title_finished(no)),
+        LeaseLossReason::Released { .. } => (FINISHED, t.lost_title_finished(no)),
         LeaseLossReason::Expired { .. }
         | LeaseLossReason::IdleLimitReached { .. }
         | LeaseLossReason::LimitReached { .. }

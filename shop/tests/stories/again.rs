@@ -60,7 +60,9 @@ async fn corrected_order_form_does_not_conflict_with_itself() {
     minji.submit(form.clone()).await.is(200);
     // The save released the lease, so it is acquired again; and then it is her own version that she changes.
     let again = minji.submit(form.with("message", "second")).await;
-    let reopened = minji.submit(again.is(410).form(EDIT)).await.is(200).form(SAVE);
+    // Nothing tells her that "second" is saved.
+    assert_eq!(again.is(410).says("second").state(), "OE-29");
+    let reopened = minji.submit(again.form(EDIT)).await.is(200).form(SAVE);
     assert_eq!(reopened.value("version"), token(ORDER, 2));
     minji.submit(reopened).await.is(200).says("second");
 }
