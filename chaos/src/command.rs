@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::check::{CHECKS, Least};
 use crate::clients;
 use crate::disk::Disk;
-use crate::nemesis::Fault;
+use crate::nemesis::{Fault, LEAST_REST_MS, REST_MS};
 use crate::report::Report;
 use crate::run::{self, Done, Plan, Way};
 use crate::subject::tenure::Declared;
@@ -49,6 +49,9 @@ pub(crate) struct Options {
     /// No faults at all
     #[arg(long, conflicts_with = "faults")]
     no_faults: bool,
+    /// The longest pause between two faults, in milliseconds
+    #[arg(long, default_value_t = REST_MS, value_parser = clap::value_parser!(u64).range(LEAST_REST_MS..=60_000))]
+    rest: u64,
     /// Which workloads, instead of all
     #[arg(long, value_delimiter = ',')]
     workloads: Option<Vec<Workload>>,
@@ -114,6 +117,7 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
             tasks: options.tasks,
             workloads: workloads.clone(),
             faults: faults.clone(),
+            rest: Duration::from_millis(options.rest),
             declared: Declared {
                 one_writer_node: options.one_writer_node || options.backend == Backend::MultiPrimary,
                 synchronous_failover: options.backend.fails_over() && !options.undeclared_failover,
@@ -237,8 +241,9 @@ fn repeat(options: &Options, seed: u64) -> String {
     let one = if options.one_writer_node { " --one-writer-node" } else { "" };
     let one = if options.undeclared_failover { one.to_owned() + " --undeclared-failover" } else { one.to_owned() };
     let one = if options.first_host { one + " --first-host" } else { one };
+    let rest = options.rest;
     format!(
-        "{time} --seed {seed} --processes {} --tasks {}{faults}{without}{workloads}{none}{memory}{one}",
+        "{time} --seed {seed} --rest {rest} --processes {} --tasks {}{faults}{without}{workloads}{none}{memory}{one}",
         options.processes, options.tasks
     )
 }

@@ -9,6 +9,7 @@ use crate::backend::Backend;
 use crate::clock::ms;
 use crate::history::{Guarded, Operation};
 use crate::nemesis::Fault;
+use crate::standstill::Standstill;
 use crate::steps::Steps;
 
 /// What is known of a run.
@@ -24,6 +25,8 @@ pub(crate) struct Evidence {
     pub(crate) leases: Vec<Granted>,
     /// What was injected.
     pub(crate) faults: Vec<Injected>,
+    /// When the machine itself stood still.
+    pub(crate) standstills: Vec<Standstill>,
     /// Whether the database shows a commit to others before it is flushed, as InnoDB does: a crash may undo what was read.
     pub(crate) shows_unflushed: bool,
     /// When the file was replaced by an older copy of it. What follows is about the file that was lost.

@@ -22,6 +22,7 @@ mod report;
 mod router;
 mod run;
 mod server;
+mod standstill;
 mod steps;
 mod subject;
 mod workload;

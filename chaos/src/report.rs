@@ -21,6 +21,8 @@ pub(crate) struct Report {
     pub(crate) shown: u64,
     pub(crate) ledgers: u64,
     pub(crate) seconds: f64,
+    /// How long the machine itself stood still each time, in milliseconds.
+    pub(crate) standstills: Vec<u64>,
     /// Recovery of the server after each kill, in milliseconds.
     pub(crate) recovery: Vec<u64>,
     /// The pauses of all writes, and of all grants of leases, around faults that stop a server or a node, in milliseconds.
@@ -50,6 +52,8 @@ impl Report {
         self.ledgers += evidence.ledgers.len() as u64;
         self.seconds += time.as_secs_f64();
         let kills = evidence.faults.iter().filter(|fault| fault.kind == Fault::KillServer.name());
+        let stood = evidence.standstills.iter().map(|stood| (stood.to_ns - stood.from_ns) / ms(1));
+        self.standstills.extend(stood);
         self.recovery.extend(kills.map(|fault| (fault.to_ns - fault.from_ns) / ms(1)));
         for (all, one) in self.pauses.iter_mut().zip([pauses::of_writes(evidence), pauses::of_grants(evidence)]) {
             for (kind, times) in one {
@@ -94,6 +98,10 @@ impl Report {
         line("faults", format!("{all}, of which {met} met an operation"));
         for (kind, (injected, met)) in &self.tally.faults {
             line(&format!("  {kind}"), format!("{injected} ({met})"));
+        }
+        if !self.standstills.is_empty() {
+            let (times, sum) = (self.standstills.len(), self.standstills.iter().sum::<u64>());
+            line("standstills of the machine", format!("{times}, {sum} ms in all"));
         }
         if !self.recovery.is_empty() {
             line("server back after a kill", spread(&self.recovery));

@@ -21,6 +21,7 @@ use crate::proxy::Proxy;
 use crate::random::Random;
 use crate::router::Router;
 use crate::server::{Machine, Server};
+use crate::standstill::Watch;
 use crate::subject::Subject;
 use crate::subject::tenure::{Declared, IDLE, TTL, Tenure};
 use crate::workload::Workload;
@@ -35,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) tasks: u64,
     pub(crate) workloads: Vec<Workload>,
     pub(crate) faults: Vec<Fault>,
+    /// The longest pause between two faults.
+    pub(crate) rest: Duration,
     /// What clients declare of a cluster.
     pub(crate) declared: Declared,
     /// How clients come to the nodes.
@@ -127,13 +130,16 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
         planted: None,
     };
     let mut clients = Clients::start(crew, plan.processes)?;
-    let mut nemesis = Nemesis { backend, server: Arc::clone(&server), proxies, clock, disk, faults, random };
+    let watch = Watch::start();
+    let (server_of_faults, rest) = (Arc::clone(&server), plan.rest);
+    let mut nemesis = Nemesis { backend, server: server_of_faults, proxies, clock, disk, faults, random, rest };
     let happened = nemesis.run(&mut clients, Instant::now() + plan.time).await?;
-    let record = format!("{:#?}\n{:#?}\n", happened.faults, happened.steps);
-    std::fs::write(plan.folder.join("faults.txt"), record)?;
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
+    let standstills = watch.end();
+    let record = format!("{:#?}\n{:#?}\n{standstills:#?}\n", happened.faults, happened.steps);
+    std::fs::write(plan.folder.join("faults.txt"), record)?;
     let whole = Instant::now();
-    let mut evidence = Evidence { operations: history::read(&plan.folder)?, ..Evidence::default() };
+    let mut evidence = Evidence { operations: history::read(&plan.folder)?, standstills, ..Evidence::default() };
     // Before the wait: its own transaction must be gone when the open ones are counted.
     if let Some(observer) = observer {
         evidence.shown = observer.end().await?;

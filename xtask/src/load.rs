@@ -20,6 +20,9 @@ const MINUTES: u32 = 8;
 /// The share of what a machine with two cores does for one database alone, in percent: here three share them.
 const SHARE: &str = "25";
 
+/// The longest pause between two faults on a database, in milliseconds: more operations than with the usual one, and faults enough.
+const REST_MS: &str = "1500";
+
 /// What happened on the databases.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Counted {
@@ -103,7 +106,10 @@ impl Running {
         let errors = output.try_clone().map_err(could_not)?;
         let mut command = Command::new(program);
         command.args(["run", "--backend", backend, "--minutes", &MINUTES.to_string()]);
-        command.args(["--least", SHARE, "--disk-in-memory", "--folder"]).arg(folder.join(backend));
+        command
+            .args(["--least", SHARE, "--rest", REST_MS, "--disk-in-memory"])
+            .arg("--folder")
+            .arg(folder.join(backend));
         let child = command.stdout(output).stderr(errors).current_dir(root()).spawn().map_err(could_not)?;
         Ok(Running { backend, child, log })
     }

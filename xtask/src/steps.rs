@@ -41,7 +41,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
 /// All of them, the fast ones first.
-pub(crate) const STEPS: [Step; 32] = [
+pub(crate) const STEPS: [Step; 33] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     // The test programs that start servers: they are no part of `--all-targets`, because `cargo test` leaves them out.
@@ -134,8 +134,10 @@ pub(crate) const STEPS: [Step; 32] = [
         packages: &[Kind::MariaDb.package()],
         ..Step::of_everything("programs", &["doctor", "servers"])
     },
-    // Load with faults, on servers of its own: a short run on each database.
+    // Wrong builds, each of which the checks of the load have to find.
     Step { packages: &chaos::PACKAGES, ..Step::of_everything("chaos", &["chaos"]) },
+    // Load with faults on three databases at the same time: the optimised build.
+    Step::new("load", &["xtask", "chaos", "--together"]),
     // The Korean pages need a Korean font for their screenshots.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Violation;
 use crate::clock::ms;
-use crate::evidence::{Evidence, Injected};
+use crate::evidence::Evidence;
 use crate::history::Operation;
 use crate::nemesis::Fault;
 
@@ -57,7 +57,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
             found.push(Violation { check: NAME, what, at_ns });
         }
         let limit = ms(operation.call.args.limit_ms.unwrap_or(DEFAULT_MS) + SLACK_MS);
-        let took = duration(operation, &evidence.faults);
+        let took = duration(operation, evidence);
         if took > limit {
             let what = format!("{} ({:?}) took {} ms", operation.id(), operation.call.f, took / ms(1));
             found.push(Violation { check: NAME, what, at_ns });
@@ -78,22 +78,32 @@ fn is_expected(code: &str, operation: &Operation, evidence: &Evidence) -> bool {
     }
 }
 
-/// How long an answer took, without the time in which the client or the database was stopped.
-fn duration(operation: &Operation, faults: &[Injected]) -> u64 {
+/// How long an answer took, without the time in which the client, the database or the machine was stopped.
+fn duration(operation: &Operation, evidence: &Evidence) -> u64 {
     if operation.answer.is_none() {
         return 0;
     }
     let (from, to) = (operation.called_at(), operation.answered_at());
-    let stopped = faults.iter().filter(|fault| fault.stands_still);
-    let stopped: u64 = stopped.map(|fault| fault.to_ns.min(to).saturating_sub(fault.from_ns.max(from))).sum();
-    (to - from).saturating_sub(stopped)
+    let stopped = evidence.faults.iter().filter(|fault| fault.stands_still).map(|fault| (fault.from_ns, fault.to_ns));
+    let machine = evidence.standstills.iter().map(|stood| (stood.from_ns, stood.to_ns));
+    let mut stopped: Vec<(u64, u64)> = stopped.chain(machine).collect();
+    stopped.sort_unstable();
+    // Each moment counts once, also if both stopped.
+    let (mut worked, mut at) = (0, from);
+    for (begin, end) in stopped {
+        worked += begin.min(to).saturating_sub(at);
+        at = at.max(end);
+    }
+    worked + to.saturating_sub(at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::samples::*;
     use super::*;
+    use crate::evidence::Injected;
     use crate::history::Function;
+    use crate::standstill::Standstill;
 
     fn found(operation: Operation, faults: Vec<Injected>) -> usize {
         check(&Evidence { operations: vec![operation], faults, ..Evidence::default() }).len()
@@ -135,5 +145,19 @@ mod tests {
         assert_eq!(found(late(), vec![]), 1);
         let stop = Injected { kind: "stop", from_ns: ms(1_000), to_ns: ms(25_000), hit: true, stands_still: true };
         assert_eq!(found(late(), vec![stop]), 0);
+    }
+
+    #[test]
+    fn time_in_which_the_machine_stood_still_counts_once() {
+        let took = |standstills: &[(u64, u64)]| {
+            let standstills = standstills.iter().map(|(from, to)| Standstill { from_ns: ms(*from), to_ns: ms(*to) });
+            let stop = Injected { kind: "stop", from_ns: ms(4_000), to_ns: ms(9_000), hit: true, stands_still: true };
+            let evidence = Evidence { standstills: standstills.collect(), faults: vec![stop], ..Evidence::default() };
+            duration(&append("1", "a", (1_000, 31_000), 2), &evidence) / ms(1)
+        };
+        assert_eq!(took(&[]), 25_000);
+        assert_eq!(took(&[(0, 2_000), (5_000, 12_000), (30_000, 40_000)]), 20_000);
+        assert_eq!(took(&[(0, 500), (32_000, 40_000)]), 25_000, "before and after the call");
+        assert_eq!(took(&[(0, 40_000)]), 0);
     }
 }

@@ -36,7 +36,15 @@ pub(crate) struct Nemesis {
     pub(crate) disk: Option<Arc<Disk>>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) random: Random,
+    /// The longest pause between two of them, on one server.
+    pub(crate) rest: Duration,
 }
+
+/// The shortest pause between two faults, in milliseconds.
+pub(crate) const LEAST_REST_MS: u64 = 50;
+
+/// The longest one, where nothing else is chosen.
+pub(crate) const REST_MS: u64 = 350;
 
 /// What went wrong in a run.
 #[derive(Debug, Default)]
@@ -58,8 +66,8 @@ impl Nemesis {
         let mut was_long = false;
         while Instant::now() < until {
             // Clients find the new writer, and work as usual for a while.
-            let pause = if was_long { self.random.millis(3_000, 6_000) } else { self.random.millis(50, 350) };
-            tokio::time::sleep(pause).await;
+            let (least, most) = if was_long { (3_000, 6_000) } else { (LEAST_REST_MS, self.rest.as_millis() as u64) };
+            self.sleep(least, most).await;
             if weighted.is_empty() {
                 continue;
             }

@@ -15,7 +15,7 @@ use crate::clients::{Clients, Crew, Pages};
 use crate::clock::now_ns;
 use crate::evidence::{Aftermath, Evidence, Reader};
 use crate::history;
-use crate::nemesis::{Fault, Nemesis};
+use crate::nemesis::{Fault, Nemesis, REST_MS};
 use crate::random::Random;
 use crate::run::{prepare, request_all, through_proxy};
 use crate::server::{Machine, Server};
@@ -165,6 +165,7 @@ async fn one_round(
         disk: None,
         faults: FAULTS.to_vec(),
         random,
+        rest: Duration::from_millis(REST_MS),
     };
     let happened = nemesis.run(&mut clients, Instant::now() + Duration::from_secs(options.seconds)).await?;
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
