@@ -11,6 +11,8 @@ mod beside;
 mod changes;
 mod check;
 mod end;
+#[cfg(any(feature = "postgres", feature = "mysql", test))]
+mod failover;
 mod keep;
 #[cfg(test)]
 mod model;
@@ -28,6 +30,8 @@ mod transfer;
 use std::time::Duration;
 
 pub(crate) use changes::Changes;
+#[cfg(any(feature = "postgres", feature = "mysql", test))]
+pub(crate) use failover::Declared;
 pub(crate) use past::{How, Past};
 pub(crate) use row::{LeaseRow, Place};
 pub(crate) use rows::{RequestPlace, RequestRow, Rows};

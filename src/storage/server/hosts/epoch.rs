@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use super::choice::Seat;
-use crate::clock::millis;
-
-/// The shortest pause after a failover, unless the application declares its longest time to live: that of the default policy.
-const DEFAULT_TTL: Duration = crate::lease::LockPolicy::exclusive().ttl;
+use crate::lease::engine::Declared;
 
 /// The stored row: the newest writer that any process has used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,27 +23,6 @@ pub(in crate::storage) enum Origin {
     /// Nobody else does, so tenure counts the changes of the writer: MariaDB and MySQL with replication.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "no other engine needs it"))]
     Writers,
-}
-
-/// The declarations of the application about failovers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::storage) struct Declared {
-    /// A failover loses nothing that was acknowledged.
-    pub lossless: bool,
-    /// The longest time to live of all policies of all processes.
-    pub longest_ttl: Option<Duration>,
-}
-
-impl Declared {
-    /// How long nothing is granted after a failover. `stored` is the longest time to live in the lock table. A lost lease of a type without
-    /// a row there may have had another one, so the default is a lower bound.
-    fn pause(self, stored: Duration) -> Duration {
-        match self {
-            Declared { lossless: true, .. } => Duration::ZERO,
-            Declared { longest_ttl: Some(longest), .. } => longest,
-            _ => stored.max(DEFAULT_TTL),
-        }
-    }
 }
 
 /// The row to store, if it has to change; the longest stored time to live is read only for a failover.
@@ -98,10 +74,7 @@ impl Raise {
         };
         let no_grants_before = match self {
             Raise::First => former,
-            Raise::Failover => match declared.pause(longest) {
-                Duration::ZERO => former,
-                pause => former.max(now.saturating_add(millis(pause))),
-            },
+            Raise::Failover => declared.no_grants_before(former, now, longest),
         };
         Stored { cluster: seat.cluster.clone(), instance: seat.instance.clone(), epoch, no_grants_before }
     }
@@ -137,19 +110,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_granted_for_the_longest_time_to_live() {
+    fn failover_raises_the_epoch_and_begins_a_pause() {
         let (old, b, hour) = (stored("c", "a", 2), seat("c", "b", 3), Duration::from_secs(3600));
-        let row = |raise: Raise, origin, longest, declared| raise.row(Some(&old), &b, origin, 1_000, longest, declared);
-        let none = Declared::default();
-        let before = |longest, declared| row(Raise::Failover, Origin::Engine, longest, declared).no_grants_before;
-        assert_eq!(before(Duration::ZERO, none), 301_000, "the time to live of the default policy");
-        assert_eq!(before(hour, none), 3_601_000);
-        let longest_ttl = Some(Duration::from_secs(3));
-        assert_eq!(before(hour, Declared { longest_ttl, ..none }), 4_000);
-        assert_eq!(before(hour, Declared { lossless: true, longest_ttl }), 7, "an earlier pause goes on");
-        assert_eq!(Raise::First.row(None, &b, Origin::Engine, 1_000, hour, none).no_grants_before, 0);
-        assert_eq!(row(Raise::Failover, Origin::Engine, hour, none).epoch, 3);
-        assert_eq!(row(Raise::Failover, Origin::Writers, hour, none).epoch, 3);
-        assert_eq!(Raise::First.row(None, &b, Origin::Writers, 0, hour, none).epoch, 1);
+        let row = |raise: Raise, old, origin| raise.row(old, &b, origin, 1_000, hour, Declared::default());
+        for origin in [Origin::Engine, Origin::Writers] {
+            let new = row(Raise::Failover, Some(&old), origin);
+            assert_eq!((new.epoch, new.no_grants_before), (3, 3_601_000), "{origin:?}");
+        }
+        let first = row(Raise::First, None, Origin::Writers);
+        assert_eq!((first.epoch, first.no_grants_before), (1, 0));
+        assert_eq!(row(Raise::First, Some(&old), Origin::Engine).no_grants_before, 7, "an earlier pause goes on");
     }
 }

@@ -23,11 +23,12 @@ use tokio::sync::watch;
 
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
+use crate::lease::engine::Declared;
 use crate::storage::ConnectOptions;
 use crate::storage::capabilities::WriterHost;
 use crate::storage::server::checkout::Silence;
 use choice::{Answer, Seat};
-use epoch::{Declared, Origin};
+use epoch::Origin;
 use in_use::InUse;
 use search::Searches;
 
