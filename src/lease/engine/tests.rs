@@ -1,5 +1,6 @@
 //! Tables of cases. The time of every operation is [`NOW`]; times in the tables are relative to it, in milliseconds.
 
+mod failover;
 mod odd_rows;
 mod refusals;
 mod requests;
