@@ -1,11 +1,7 @@
 //! Changing the delivery address, in a form that acquires its lock with the first change, or not at all: without scripts, or
 //! while the server is unreachable, only the version decides.
 
-use tenure::{
-    Error, Lease, LockId, VersionToken,
-    error::{LeaseError, LockError},
-    lease::Acquire,
-};
+use tenure::{Error, Lease, LockId, VersionToken, error::LeaseError, lease::Acquire};
 
 use super::save_both::{Changes, SavedBoth};
 use super::{Doing, Refusal, Shop};
@@ -51,10 +47,6 @@ impl Shop {
             ShippingForm::WithTheirs(changes) => self.save_both(actor, no, seen, id, changes, doing).await,
         };
         match saved {
-            // Their other tab.
-            Err(Refusal::Failed(Error::AlreadyLocked(own))) if own.owner.id == actor.id().as_str() => {
-                Err(Refusal::Lock(LockError::AlreadyLocked(own)))
-            }
             // The same request may be repeated.
             Err(Refusal::Failed(Error::Database(error))) => Err(error.into()),
             // The text is compared next, or only kept for copying, which must not block others.
