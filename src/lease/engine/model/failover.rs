@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Scenario;
 use super::bug::Bug;
 use super::database::{TTL, holds};
-use super::state::{Message, Op, Standby, State};
+use super::state::{Facts, Message, Op, Standby, State};
 use crate::lease::engine::Declared;
 
 /// A transaction is about to commit: an asynchronous standby lacks it, until it applies all that it lacks.
@@ -15,12 +15,13 @@ pub(super) fn before_commit(scenario: &Scenario, state: &mut State) {
     }
 }
 
-/// The standby becomes the writer. What it lacks never happened: the facts are those of its last commit.
+/// The standby becomes the writer. What it lacks never happened: the facts are those of its last commit, but for what clients were told.
 pub(super) fn fail_over(scenario: &Scenario, state: &mut State) {
     state.failovers -= 1;
     if let Some(standby) = state.standby.take() {
-        state.has_lost = standby.store != state.store;
-        (state.store, state.facts) = (standby.store, standby.facts);
+        state.has_lost |= standby.store != state.store;
+        let acknowledged = std::mem::take(&mut state.facts.acknowledged);
+        (state.store, state.facts) = (standby.store, Facts { acknowledged, ..standby.facts });
         // From now on its writes are other ones than those that were lost, also where their versions are the same.
         state.store.aggregate.branch += 1;
     }
