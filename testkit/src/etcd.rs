@@ -1,5 +1,6 @@
 //! A node of etcd, in which Patroni keeps who is the primary.
 
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -16,6 +17,10 @@ use crate::watchdog::Watchdog;
 /// A start takes less than a second; other tests may keep the disk busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The version that its nodes have agreed on. Until they have, Patroni ends with an error.
+const CLUSTER: &str = "etcdcluster";
+const UNDECIDED: &str = "not_decided";
+
 /// One throw-away node on 127.0.0.1. Dropping it ends it, and removes its folder.
 #[derive(Debug)]
 pub(crate) struct Etcd {
@@ -26,7 +31,7 @@ pub(crate) struct Etcd {
 }
 
 impl Etcd {
-    /// Starts one, and waits until it listens.
+    /// Starts one, and waits until it is ready for clients.
     pub(crate) fn start() -> Result<Self, StartError> {
         let home = Home::new("postgres", Kind::Postgres, &Place::of(Kind::Postgres), None)?;
         let mut watchdog = Watchdog::new(home.folder(), Signal::TERM).map_err(StartError::system("start /bin/sh"))?;
@@ -42,10 +47,15 @@ impl Etcd {
         let process = Process::spawn(&mut command).map_err(StartError::system("start etcd"))?;
         watchdog.watch(process.id()).map_err(StartError::system("tell the watchdog"))?;
         let etcd = Etcd { home, process, watchdog, port };
-        match within(PATIENCE, || TcpStream::connect(("127.0.0.1", port)).is_ok()) {
+        let mut answer = Ok(String::new());
+        let ready = || {
+            answer = version(port);
+            answer.as_ref().is_ok_and(|answer| answer.contains(CLUSTER) && !answer.contains(UNDECIDED))
+        };
+        match within(PATIENCE, ready) {
             true => Ok(etcd),
             false => {
-                let (answer, log) = ("nobody listens".into(), etcd.home.last_words());
+                let (answer, log) = (answer.unwrap_or_else(|error| error.to_string()), etcd.home.last_words());
                 Err(StartError::NotReady { waited: PATIENCE, answer, log })
             }
         }
@@ -55,6 +65,16 @@ impl Etcd {
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
+}
+
+/// What it says of its versions.
+fn version(port: u16) -> io::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    stream.write_all(b"GET /version HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 impl Drop for Etcd {

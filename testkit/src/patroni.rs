@@ -151,6 +151,7 @@ impl Patroni {
     fn wait_for(&self, condition: impl Fn(&Self) -> Result<bool, StartError>) -> Result<(), StartError> {
         let begun = Instant::now();
         while !condition(self)? {
+            self.members.iter().try_for_each(Member::must_run)?;
             if begun.elapsed() > PATIENCE {
                 let log = self.members.iter().map(|member| member.home.last_words()).collect::<Vec<_>>().join("\n");
                 return Err(StartError::NotReady {
@@ -201,6 +202,14 @@ impl Member {
         state.watchdog.watch(process.id()).map_err(StartError::system("tell the watchdog"))?;
         state.process = Some(process);
         Ok(())
+    }
+
+    /// An error if its Patroni has ended by itself.
+    fn must_run(&self) -> Result<(), StartError> {
+        match self.state().process.as_mut().and_then(Process::ended) {
+            Some(status) => Err(StartError::Exited { status: status.to_string(), log: self.home.last_words() }),
+            None => Ok(()),
+        }
     }
 
     fn kill(&self) {

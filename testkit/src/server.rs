@@ -27,6 +27,9 @@ const IN_USE: &str = "Address already in use";
 /// A start takes about a second. But other tests may keep the disk busy, and after a kill there is a log to replay.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A node of a cluster answers only when it has copied the data of another one.
+const PATIENCE_IN_CLUSTER: Duration = Duration::from_secs(240);
+
 /// A server in a temporary folder, on a port of 127.0.0.1. Dropping it ends it and removes the folder.
 ///
 /// All methods take `&self` and block, so that the tests of a program can share it.
@@ -38,6 +41,8 @@ pub struct Server<E: Engine> {
     settings: Vec<(String, String)>,
     environment: Vec<(String, String)>,
     place: Place,
+    /// How long a start may take.
+    patience: Duration,
     state: Mutex<State>,
 }
 
@@ -76,7 +81,7 @@ impl<E: Engine> Server<E> {
             home.keep(name, text)?;
         }
         let state = Mutex::new(State { process: None, watchdog });
-        Ok(Server { engine, home, client, settings, environment: Vec::new(), place, state })
+        Ok(Server { engine, home, client, settings, environment: Vec::new(), place, patience: PATIENCE, state })
     }
 
     /// Variables for every later start.
@@ -108,6 +113,7 @@ impl<E: Engine> Server<E> {
     /// other nodes, join it and get its data.
     pub(crate) fn start_in_cluster(&mut self, port: u16, first: bool) -> Result<(), StartError> {
         let settings = self.settings.len();
+        self.patience = PATIENCE_IN_CLUSTER;
         if first {
             self.settings.push(("wsrep-new-cluster".into(), "ON".into()));
         } else {
@@ -270,12 +276,12 @@ impl<E: Engine> Server<E> {
             }
             false
         };
-        let in_time = within(PATIENCE, ready);
+        let in_time = within(self.patience, ready);
         let log = || self.home.last_words();
         match status {
             Some(status) => Err(StartError::Exited { status: status.to_string(), log: log() }),
             None if in_time => Ok(()),
-            None => Err(StartError::NotReady { waited: PATIENCE, answer, log: log() }),
+            None => Err(StartError::NotReady { waited: self.patience, answer, log: log() }),
         }
     }
 }

@@ -44,6 +44,14 @@ pub(crate) enum Server {
 /// Room for the connections of all clients.
 const ROOM: (&str, &str) = ("max_connections", "400");
 
+/// A secondary of Group Replication applies more slowly than its primary commits, and may lack 25,000 transactions before that is slowed down: a
+/// killed member then joins again, and a new primary answers, after minutes.
+const IN_STEP: [(&str, &str); 3] = [
+    ("loose-group-replication-flow-control-applier-threshold", "500"),
+    ("loose-group-replication-flow-control-certifier-threshold", "500"),
+    ("replica-parallel-workers", "16"),
+];
+
 /// Clients of MySQL have no password: without TLS, which the proxy could not read, there is no way to prove one.
 const CLIENT: &str = "create user chaos@'%'; grant all on tenure.* to chaos@'%'; \
                       grant select on performance_schema.* to chaos@'%'; grant process on *.* to chaos@'%'";
@@ -72,7 +80,7 @@ impl Server {
             Backend::Patroni => Server::Patroni(Patroni::start(400)?),
             Backend::GroupReplication | Backend::MultiPrimary => {
                 let all_write = backend == Backend::MultiPrimary;
-                let group = GroupReplication::start(3, all_write, &[ROOM])?;
+                let group = GroupReplication::start(3, all_write, &[&[ROOM], &IN_STEP[..]].concat())?;
                 group.nodes()[0].query("mysql", CLIENT)?;
                 Server::Group { group, all_write }
             }
