@@ -113,8 +113,10 @@ impl GroupReplication {
             for node in &self.nodes {
                 let state = node.query("mysql", STATE)?;
                 if ["OFFLINE", "ERROR", ""].contains(&&*state) {
-                    // The others may not have given it up yet, and refuse it until then.
-                    let _ = node.query("mysql", "stop group_replication; start group_replication");
+                    // The others may not have given it up yet, and refuse it until then. One that was expelled refuses clients (error 6400) until
+                    // an operator says otherwise.
+                    let again = "stop group_replication; set global offline_mode = off; start group_replication";
+                    let _ = node.query("mysql", again);
                 }
                 let seen = node.query("mysql", ONLINE)?;
                 if seen != self.nodes.len().to_string() {
