@@ -145,6 +145,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
         evidence.shown = observer.end().await?;
     }
     evidence.shows_unflushed = backend.shows_unflushed();
+    evidence.one_node_is_known = plan.way == Way::FirstNode;
     (evidence.faults, evidence.steps, evidence.replaced_ns) = (happened.faults, happened.steps, happened.replaced_ns);
     // What the server still does for a client that is gone must be over before anything is read.
     let ahead = if evidence.steps.0.is_empty() { Duration::ZERO } else { AHEAD };

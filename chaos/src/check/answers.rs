@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Violation;
 use crate::clock::ms;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Injected};
 use crate::history::Operation;
 use crate::nemesis::Fault;
 
@@ -66,13 +66,16 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     found
 }
 
-/// What is the answer of no other run: the disk was full, or the file was replaced.
+/// What is the answer of no other run: the disk was full, the file was replaced, or the only node that clients know was no member of its group.
 fn is_expected(code: &str, operation: &Operation, evidence: &Evidence) -> bool {
+    let met = |kinds: &[Fault]| {
+        let during =
+            |fault: &&Injected| operation.called_at() <= fault.to_ns && fault.from_ns <= operation.answered_at();
+        evidence.faults.iter().filter(during).any(|fault| kinds.iter().any(|kind| kind.name() == fault.kind))
+    };
     match code {
-        "failed" => evidence.faults.iter().any(|fault| {
-            let met = operation.called_at() <= fault.to_ns && fault.from_ns <= operation.answered_at();
-            fault.kind == Fault::FillDisk.name() && met
-        }),
+        "failed" => met(&[Fault::FillDisk]),
+        "read-only" => evidence.one_node_is_known && met(&[Fault::KillServer, Fault::StopNode, Fault::StopOthers]),
         "file-lost" => evidence.replaced_ns.is_some_and(|at| at <= operation.answered_at()),
         _ => false,
     }
@@ -101,7 +104,6 @@ fn duration(operation: &Operation, evidence: &Evidence) -> u64 {
 mod tests {
     use super::super::samples::*;
     use super::*;
-    use crate::evidence::Injected;
     use crate::history::Function;
     use crate::standstill::Standstill;
 
@@ -137,6 +139,20 @@ mod tests {
             check(&Evidence { operations, replaced_ns, ..Evidence::default() }).len()
         };
         assert_eq!((lost(Some(ms(5))), lost(Some(ms(11))), lost(None)), (0, 1, 1));
+    }
+
+    #[test]
+    fn only_known_node_is_read_only_until_it_joins_again() {
+        let read_only = |kind: Fault, (from, to), one_node_is_known| {
+            let operations = vec![failed(Function::Append, "1", "a", (0, 10), "read-only")];
+            let faults =
+                vec![Injected { kind: kind.name(), from_ns: ms(from), to_ns: ms(to), hit: true, stands_still: false }];
+            check(&Evidence { operations, faults, one_node_is_known, ..Evidence::default() }).len()
+        };
+        assert_eq!(read_only(Fault::KillServer, (5, 20), true), 0);
+        assert_eq!(read_only(Fault::KillServer, (11, 20), true), 1);
+        assert_eq!(read_only(Fault::KillServer, (5, 20), false), 1, "there is another node");
+        assert_eq!(read_only(Fault::Reset, (5, 20), true), 1);
     }
 
     #[test]

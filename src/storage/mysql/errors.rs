@@ -59,10 +59,8 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
         1040 | 1203 | 1226 => DatabaseError::Busy("the server has no connection left"),
         CLIENT_TIMED_OUT => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::IDLE_TOO_LONG)),
-        // Shut down, killed, or disconnected.
-        1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 => {
-            DatabaseError::ConnectionLost(error.to_string())
-        }
+        OFFLINE | EXPELLED => DatabaseError::ConnectionLost(format!("{error}: {OPERATOR}")),
+        number if is_disconnection(number) => DatabaseError::ConnectionLost(error.to_string()),
         _ => DatabaseError::Other(error),
     }
 }
@@ -97,12 +95,29 @@ const WITHOUT_QUORUM: u16 = 1047;
 /// MySQL's error on a connection that it has closed, since 8.0.24: the transaction was rolled back.
 const CLIENT_TIMED_OUT: u16 = 4031;
 
+/// MySQL's answer in offline mode, in which it ends the sessions of all users who are not administrators.
+const OFFLINE: u16 = 3032;
+
+/// The same, since 9.x, of a member of Group Replication that the others have expelled.
+const EXPELLED: u16 = 6400;
+
+const OPERATOR: &str = "this server accepts nobody until an operator sets `offline_mode` to OFF; a member that was expelled must first join \
+                        its group again";
+
+/// Whether the server was shut down, the session was killed or disconnected, or the server is in offline mode.
+pub(super) fn is_disconnection(number: u16) -> bool {
+    matches!(
+        number,
+        1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 | OFFLINE | EXPELLED
+    )
+}
+
 const ANOTHER_NODE: &str = "this node of a cluster has no quorum, so its connection is closed; connect to a node that has, or \
                             bring the others back";
 
 /// Whether the connection is unusable, although the server answered on it.
 pub(super) fn is_useless(error: &sqlx::Error) -> bool {
-    matches!(number(error), Some(WITHOUT_QUORUM | CLIENT_TIMED_OUT))
+    matches!(number(error), Some(WITHOUT_QUORUM | CLIENT_TIMED_OUT | OFFLINE | EXPELLED))
 }
 
 /// A deadlock, a snapshot conflict and a full lock table roll back the whole transaction, and autocommit applies again; most
@@ -111,9 +126,8 @@ fn effect_of(number: u16) -> Effect {
     match number {
         1213 | 1020 | 1206 | 3101 | CLIENT_TIMED_OUT => Effect::Gone,
         // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.) Or disconnected.
-        1317 | 1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 | WITHOUT_QUORUM => {
-            Effect::Unknown
-        }
+        1317 | WITHOUT_QUORUM => Effect::Unknown,
+        number if is_disconnection(number) => Effect::Unknown,
         _ => Effect::StatementUndone,
     }
 }
@@ -179,7 +193,10 @@ mod tests {
             (&[1205, 3572, 1969][..], "LockTimeout"),
             (&[1213], "Deadlock"),
             (&[1020, 3101], "SerializationFailure"),
-            (&[1047, 4031, 1053, 1077, 1079, 1080, 1152, 1158, 1161, 1184, 1927, 2006, 2013, 3169], "ConnectionLost"),
+            (
+                &[1047, 4031, 1053, 1077, 1079, 1080, 1152, 1158, 1161, 1184, 1927, 2006, 2013, 3169, 3032, 6400],
+                "ConnectionLost",
+            ),
             (&[1022, 1062, 1048, 1364, 1216, 1452, 3819, 4025, 1264, 1406, 3140, 3730], "Constraint"),
             (&[1290, 1792, 1836], "ReadOnly"),
             (&[1044, 1045, 1142, 1143, 1227, 1370], "NotPermitted"),
@@ -193,6 +210,8 @@ mod tests {
         }
         let without_quorum = classify(reported(1047, "WSREP").await).to_string();
         assert!(without_quorum.contains("has no quorum"), "{without_quorum}");
+        let expelled = classify(reported(6400, "leave group on failure").await).to_string();
+        assert!(expelled.contains("`offline_mode` to OFF"), "{expelled}");
         let idle = classify(reported(4031, "disconnected").await).to_string();
         assert!(idle.contains(crate::storage::IDLE_TOO_LONG), "{idle}");
     }
@@ -255,6 +274,8 @@ mod tests {
             (1062, false, true, false),
             (1047, false, false, true),
             (4031, false, false, true),
+            (3032, false, false, true),
+            (6400, false, false, true),
             (2013, false, false, false),
         ] {
             let error = reported(reported_number, "no more is known").await;
@@ -290,7 +311,7 @@ mod tests {
         for number in [1213, 1020, 1206, 3101] {
             assert_eq!(effect_of(number), Effect::Gone, "{number}");
         }
-        for number in [1317, 1927, 2013, WITHOUT_QUORUM] {
+        for number in [1317, 1927, 2013, WITHOUT_QUORUM, OFFLINE, EXPELLED] {
             assert_eq!(effect_of(number), Effect::Unknown, "{number}");
         }
         let lost = classify_commit(sqlx::Error::WorkerCrashed, Flavour::MariaDb);

@@ -9,7 +9,7 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlRow};
 use sqlx::{AssertSqlSafe, Connection, Executor, MySql, MySqlConnection, Row};
 
 use super::connect::problem;
-use super::errors::{classify, number};
+use super::errors::{classify, is_disconnection, number};
 use crate::clock::{ManualClock, until};
 use crate::error::DatabaseError;
 use crate::storage::server::hosts::choice::{Answer, Seat};
@@ -113,12 +113,8 @@ impl Engine for MySql {
 
     fn is_lost(error: &sqlx::Error) -> bool {
         match number(error) {
-            // Shut down, killed or disconnected; read-only; a failed hook of Group Replication; a Galera node without quorum.
-            Some(number) => matches!(
-                number,
-                1053 | 1077 | 1079 | 1080 | 1152 | 1158
-                    ..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 | 1290 | 1792 | 1836 | 3100 | 1047
-            ),
+            // Read-only; a failed hook of Group Replication; a Galera node without quorum.
+            Some(number) => is_disconnection(number) || matches!(number, 1290 | 1792 | 1836 | 3100 | 1047),
             None => matches!(
                 error,
                 sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) | sqlx::Error::WorkerCrashed
