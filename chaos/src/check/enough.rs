@@ -82,8 +82,8 @@ impl Tally {
             if let Some(gesture) = operation.call.args.gesture {
                 *tally.gestures.entry(gesture).or_default() += 1;
             }
-            // On a lost file nobody can meet anybody.
-            let could_meet = operation.code() != Some("file-lost");
+            // On a lost file, and on a node that accepts no writes, nobody can meet anybody.
+            let could_meet = !matches!(operation.code(), Some("file-lost" | "read-only"));
             if could_meet && (operation.appends() || operation.requests()) {
                 tally.contestable += 1;
                 tally.contended += u64::from(operation.code().is_some_and(|code| CONTENDED.contains(&code)));
@@ -244,6 +244,14 @@ mod tests {
         assert_eq!(missing(&enough()), Vec::<String>::new());
         let tally = Tally::of(&enough());
         assert_eq!((tally.ok, tally.fail, tally.info, tally.committed, tally.not_committed), (1, 1, 1, 1, 0));
+    }
+
+    #[test]
+    fn requests_on_a_node_without_writes_are_not_contested() {
+        let mut run = enough();
+        let refused = |at| failed(Function::Lock, "4", "w1-a", (at, at + 1), "read-only");
+        run.operations.extend((50..70).map(refused));
+        assert_eq!(Tally::of(&run).contestable, Tally::of(&enough()).contestable);
     }
 
     #[test]
