@@ -211,10 +211,10 @@ pub async fn sweep_of_resumable_leases_is_refused(t: &TestDb) {
 }
 
 pub async fn more_than_a_slice_is_swept_to_the_last_row(t: &TestDb) {
-    let kind = random();
+    let (kind, owner) = (random(), Owner::new(random(), "Kim"));
     for part in 0..9 {
         let keys = (0..256).map(|at| LockKey::new(&kind, format!("{part}-{at}")));
-        let set = t.locks.try_lock_all(keys, &kim()).await.unwrap();
+        let set = t.locks.try_lock_all(keys, &owner).await.unwrap();
         t.locks.release_set(set.set()).await.unwrap();
     }
     t.clock.advance(40 * DAY);

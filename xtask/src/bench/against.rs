@@ -87,14 +87,33 @@ fn print(commit: &str, values: &Values) {
         }
         let (before, now) = (median(before), median(now));
         let ratio = now / before;
-        let worse = if id.ends_with("per_second") { 1.0 / ratio } else { ratio };
+        let worse = if higher_is_better(id) { 1.0 / ratio } else { ratio };
         let mark = if worse > TOLERANCE { "  worse" } else { "" };
         println!("{id:<64} {before:>12.3} {now:>12.3} {ratio:>7.3}{mark}");
     }
+}
+
+/// Cycles and heartbeats are compared by their number per second; everything else is a time or a count.
+fn higher_is_better(id: &str) -> bool {
+    let throughput = id.starts_with("lock.cycle.") || id.starts_with("lock.heartbeat.");
+    id.ends_with("per_second") || (throughput && id.contains(".vs_"))
 }
 
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::higher_is_better;
+
+    #[test]
+    fn more_cycles_and_less_time_are_better() {
+        assert!(higher_is_better("lock.cycle.mysql.editors16.vs_single"));
+        assert!(higher_is_better("lock.cycle.mysql.editors16.cycles_per_second"));
+        assert!(!higher_is_better("lock.cycle.mysql.editors16.try_lock"));
+        assert!(!higher_is_better("aggregate.save_all.sqlite.vs_by_hand"));
+    }
 }
