@@ -216,22 +216,23 @@ pub async fn a_set_may_have_types_of_different_policies(t: &TestDb) {
 }
 
 pub async fn hundreds_of_keys_are_one_set_and_more_are_refused_by_number(t: &TestDb) {
-    let kind = random();
+    // Others would use up the limit of an owner that all tests share.
+    let (kind, kim, lee) = (random(), Owner::new(random(), "Kim"), Owner::new(random(), "Lee"));
     let keys = |count: usize| (0..count).map(|at| LockKey::new(&kind, format!("{at}-주문"))).collect::<Vec<_>>();
-    let held = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS), &kim()).await.unwrap();
+    let held = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS), &kim).await.unwrap();
     assert_eq!(generations(&held), vec![1; LeaseSet::MOST_KEYS]);
     t.clock.advance(MINUTE);
     assert_eq!(t.locks.keep_set_alive(held.set()).await.unwrap().remaining(), TTL);
     assert_eq!(t.locks.check_set(held.set()).await.unwrap().leases().len(), LeaseSet::MOST_KEYS);
-    let refused = t.locks.try_lock_all(keys(3), &lee()).await;
+    let refused = t.locks.try_lock_all(keys(3), &lee).await;
     assert!(matches!(refused, Err(LockError::SomeLocked { held, .. }) if held.len() == 3));
     t.locks.release_set(held.set()).await.unwrap();
-    let again = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS), &lee()).await.unwrap();
+    let again = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS), &lee).await.unwrap();
     assert_eq!(generations(&again), vec![2; LeaseSet::MOST_KEYS]);
-    let too_many = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS + 1), &kim()).await;
+    let too_many = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS + 1), &kim).await;
     assert!(matches!(too_many, Err(LockError::TooManyKeys { count: 257, most: 256 })), "{too_many:?}");
-    assert!(matches!(t.locks.try_lock_all([], &kim()).await, Err(LockError::NoKeys)));
-    let bad = t.locks.try_lock_all([LockKey::new(&kind, "1"), LockKey::new("Invoice", "")], &kim()).await;
+    assert!(matches!(t.locks.try_lock_all([], &kim).await, Err(LockError::NoKeys)));
+    let bad = t.locks.try_lock_all([LockKey::new(&kind, "1"), LockKey::new("Invoice", "")], &kim).await;
     assert!(matches!(bad, Err(LockError::InvalidKey { key, .. }) if key.starts_with("Invoice")));
 }
 

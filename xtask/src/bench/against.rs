@@ -113,6 +113,7 @@ mod tests {
     fn more_cycles_and_less_time_are_better() {
         assert!(higher_is_better("lock.cycle.mysql.editors16.vs_single"));
         assert!(higher_is_better("lock.cycle.mysql.editors16.cycles_per_second"));
+        assert!(higher_is_better("lock.heartbeat.mysql.leases10000.vs_one_by_one"));
         assert!(!higher_is_better("lock.cycle.mysql.editors16.try_lock"));
         assert!(!higher_is_better("aggregate.save_all.sqlite.vs_by_hand"));
     }
