@@ -19,6 +19,7 @@ use crate::guarantees::report::{Report, Verdict};
 use crate::guarantees::scratch::Scratch;
 pub(crate) use crate::guarantees::shard::Shard;
 use crate::guarantees::trial::{Outcome, Trials, log};
+use crate::steps::{self, STEPS};
 
 /// Runs the rows of a shard with one of these texts in their section, guarantee or tests, or lists them.
 pub(crate) fn run(only: &[String], shard: Shard, list: bool) -> ExitCode {
@@ -47,6 +48,8 @@ fn is_chosen(row: &Row, only: &[String]) -> bool {
 
 /// Makes every change of these rows. Returns whether each was caught.
 fn make_all(document: &Document, rows: &[&Row]) -> Result<bool, String> {
+    // The tests of the rows start the servers and browsers of the steps.
+    steps::install(&STEPS.each_ref())?;
     let scratch = Scratch::refresh()?;
     let mut trials = Trials::new(document, &scratch);
     let chosen: Vec<_> = rows.iter().filter_map(|row| Some((*row, mutants(row)?))).collect();

@@ -218,13 +218,18 @@ pub(crate) fn by_name(name: &str) -> Result<&'static Step, String> {
     STEPS.iter().find(|step| step.name == name).ok_or_else(|| format!("the steps are {}", names()))
 }
 
-/// Runs all of them, also after a failed one, and prints the duration of each: one run of CI reports every failure.
-pub(crate) fn run(steps: &[&Step]) -> ExitCode {
-    // First, because missing packages should be reported before a quarter of an hour of tests.
+/// Installs the Debian packages that these steps need.
+pub(crate) fn install(steps: &[&Step]) -> Result<(), String> {
     let mut packages: Vec<_> = steps.iter().flat_map(|step| step.packages()).collect();
     packages.sort_unstable();
     packages.dedup();
-    if let Err(reason) = debian::install(&packages) {
+    debian::install(&packages)
+}
+
+/// Runs all of them, also after a failed one, and prints the duration of each: one run of CI reports every failure.
+pub(crate) fn run(steps: &[&Step]) -> ExitCode {
+    // First, because missing packages should be reported before a quarter of an hour of tests.
+    if let Err(reason) = install(steps) {
         println!("FAILED packages: {reason}");
         return ExitCode::FAILURE;
     }
