@@ -11,7 +11,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::Outcome;
 
-/// Holds this process, and all servers that it has started, on one core, until it is dropped.
+/// Holds this process, and all servers that it has started or will start, on one core, until it is dropped. A server that another program
+/// has started is not held: its figures are those of several cores.
 #[derive(Debug)]
 pub(crate) struct OneCore {
     before: CpuSet,
@@ -49,6 +50,30 @@ fn move_all(cores: &CpuSet) {
             }
             let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
             family.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn children_are_held_on_one_core_and_released() {
+        let pid = |process: u32| i32::try_from(process).ok().and_then(Pid::from_raw);
+        let cores = |process: u32| sched_getaffinity(pid(process)).map(|set| set.count());
+        let mut child = Command::new("sleep").arg("60").spawn().expect("a child");
+        let before = cores(child.id());
+        let one = OneCore::hold().expect("one core");
+        assert_eq!(cores(child.id()), Ok(1));
+        let mut later = Command::new("sleep").arg("60").spawn().expect("a child");
+        assert_eq!(cores(later.id()), Ok(1));
+        drop(one);
+        assert_eq!((cores(child.id()), cores(later.id())), (before, before));
+        for child in [&mut child, &mut later] {
+            child.kill().and_then(|()| child.wait()).expect("the child ends");
         }
     }
 }

@@ -1,15 +1,15 @@
-//! `cargo xtask bench`: throw-away servers, and the measuring program in a release build.
+//! `cargo xtask bench`: the measuring program in a release build. It starts throw-away servers itself: only its own children can it hold on
+//! the core of the client.
 
 mod against;
 
-use std::any::Any;
 use std::env;
 use std::process::{Command, ExitCode};
 
 use testkit::Kind;
 
 use crate::debian;
-use crate::servers::{root, start};
+use crate::servers::root;
 
 /// The build of the program: one selection, so that the measured code is built as applications build it.
 const BUILD: [&str; 4] = ["--release", "--all-features", "--package", "bench"];
@@ -37,28 +37,11 @@ fn install() -> Result<(), String> {
     debian::install(&KINDS.map(Kind::package))
 }
 
-/// Environment variables with the URLs of servers.
-type Urls = Vec<(&'static str, String)>;
-
-/// Starts the servers. Each environment variable contains the URL of one; they stop when the second value is dropped.
-fn each_url() -> Result<(Urls, Vec<Box<dyn Any>>), String> {
-    let (mut urls, mut running) = (Urls::new(), Vec::new());
-    for kind in KINDS {
-        let (url, server) = start(kind).map_err(|error| error.to_string())?;
-        urls.push((kind.variable(), url));
-        running.push(server);
-    }
-    Ok((urls, running))
-}
-
 fn measure(arguments: &[String]) -> Result<(), String> {
     install()?;
-    // Before the servers start: nothing else should run during the measurement.
     succeed(cargo("build"))?;
     let mut command = cargo("run");
     command.arg("--quiet").arg("--").args(arguments);
-    let (urls, _servers) = each_url()?;
-    command.envs(urls);
     succeed(command)
 }
 

@@ -1,11 +1,12 @@
-//! `cargo xtask bench --against COMMIT`: the measuring program of this tree and that of a commit take turns, on the same servers.
+//! `cargo xtask bench --against COMMIT`: the measuring program of this tree and that of a commit take turns, each with servers of
+//! its own.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{BUILD, each_url, install, succeed};
+use super::{BUILD, install, succeed};
 use crate::servers::root;
 
 /// Rounds, each with a run of both programs.
@@ -23,14 +24,13 @@ pub(super) fn measure(commit: &str, arguments: &[String]) -> Result<(), String> 
     let folder = root().join("target/against");
     let programs =
         [build(&check_out(commit, &folder)?, &folder.join("build"))?, build(&root(), &root().join("target"))?];
-    let (urls, _servers) = each_url()?;
     let mut values = Values::new();
     for round in 0..ROUNDS {
         // A B B A A B: a machine that slows down hits both.
         for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
             let report = folder.join("report.json");
             let mut program = Command::new(&programs[side]);
-            program.args(arguments).arg("--report").arg(&report).current_dir(root()).envs(urls.iter().cloned());
+            program.args(arguments).arg("--report").arg(&report).current_dir(root());
             println!("round {} of {ROUNDS}: {}", round + 1, if side == 0 { commit } else { "this tree" });
             program.stdout(std::process::Stdio::null());
             succeed(program)?;
