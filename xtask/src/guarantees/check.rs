@@ -119,7 +119,7 @@ mod tests {
     /// The problems of a row whose cells are these.
     fn of_cells(kept_in: &str, test: &str, change: &str) -> Vec<String> {
         let text = format!(
-            "| program | command | servers |\n|---|---|---|\n| `sqlite` | `cargo test` | |\n\n\
+            "| program | command | needs |\n|---|---|---|\n| `sqlite` | `cargo test` | |\n\n\
              | guarantee | kept in | test | delete or change to see it fail |\n|---|---|---|---|\n\
              | g | {kept_in} | {test} | {change} |\n"
         );

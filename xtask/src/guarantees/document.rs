@@ -26,6 +26,8 @@ pub(super) struct Program {
     pub(super) arguments: Vec<String>,
     /// The servers that it needs.
     pub(super) servers: Vec<Kind>,
+    /// Whether it needs the path of axe-core.
+    pub(super) axe: bool,
 }
 
 /// A guarantee.
@@ -59,7 +61,7 @@ impl Document {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let tables = tables(text);
         let (programs, others): (Vec<_>, Vec<_>) =
-            tables.iter().partition(|table| table.heads == ["program", "command", "servers"]);
+            tables.iter().partition(|table| table.heads == ["program", "command", "needs"]);
         let programs =
             programs.iter().flat_map(|table| &table.rows).map(|row| Program::parse(row)).collect::<Result<_, _>>()?;
         // Other tables are only for people.
@@ -76,7 +78,7 @@ impl Document {
 
 impl Program {
     fn parse(row: &[Cell]) -> Result<Self, String> {
-        let [name, command, servers] = row else { return Err("a program without three cells".to_owned()) };
+        let [name, command, needs] = row else { return Err("a program without three cells".to_owned()) };
         let (name, command) = (words(name), words(command));
         let mut parts = command.split_whitespace().peekable();
         let mut environment = Vec::new();
@@ -87,14 +89,16 @@ impl Program {
         if parts.next() != Some("cargo") {
             return Err(format!("{name}: `{command}` is no command of cargo"));
         }
-        let kind = |server: &str| match server {
-            "PostgreSQL" => Ok(Kind::Postgres),
-            "MariaDB" => Ok(Kind::MariaDb),
-            other => Err(format!("{name}: there is no server {other}")),
-        };
-        let servers = words(servers);
-        let servers = servers.split(", ").filter(|server| !server.is_empty()).map(kind).collect::<Result<_, _>>()?;
-        Ok(Program { environment, arguments: parts.map(str::to_owned).collect(), servers, name })
+        let (mut servers, mut axe) = (Vec::new(), false);
+        for need in words(needs).split(", ").filter(|need| !need.is_empty()) {
+            match need {
+                "PostgreSQL" => servers.push(Kind::Postgres),
+                "MariaDB" => servers.push(Kind::MariaDb),
+                "axe-core" => axe = true,
+                other => return Err(format!("{name}: there is no `{other}` to provide")),
+            }
+        }
+        Ok(Program { environment, arguments: parts.map(str::to_owned).collect(), servers, axe, name })
     }
 }
 
@@ -135,10 +139,10 @@ mod tests {
     const SMALL: &str = "
 ## How
 
-| program | command | servers |
+| program | command | needs |
 |---|---|---|
 | `both` | `A=b cargo test --test both` | PostgreSQL, MariaDB |
-| `lib` | `cargo test --lib` | |
+| `lib` | `cargo test --lib` | axe-core |
 
 ## Locks
 
@@ -152,13 +156,14 @@ mod tests {
 ";
 
     #[test]
-    fn a_program_has_its_environment_and_its_servers() {
+    fn a_program_has_its_environment_and_its_needs() {
         let document = Document::parse(SMALL).expect("a document");
         let both = document.program("both").expect("a program");
         assert_eq!(both.environment, [("A".to_owned(), "b".to_owned())]);
         assert_eq!(both.arguments, ["test", "--test", "both"]);
         assert_eq!(both.servers, [Kind::Postgres, Kind::MariaDb]);
-        assert!(document.program("lib").expect("a program").servers.is_empty());
+        let lib = document.program("lib").expect("a program");
+        assert_eq!((both.axe, &lib.servers[..], lib.axe), (false, &[][..], true));
     }
 
     #[test]
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_and_no_server_is_an_error() {
+    fn what_is_no_command_and_no_need_is_an_error() {
         for (old, new) in [("cargo test --lib", "make"), ("PostgreSQL, MariaDB", "Oracle")] {
             assert!(Document::parse(&SMALL.replace(old, new)).is_err(), "{new}");
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use testkit::{Kind, status_within};
 
+use crate::axe;
 use crate::guarantees::document::{Document, Program, Test};
 use crate::guarantees::scratch::Scratch;
 use crate::servers::{cargo, start};
@@ -31,16 +32,18 @@ pub(super) enum Outcome {
     NoTest,
 }
 
-/// Runs tests, with the servers that they need.
+/// Runs tests, with what they need.
 pub(super) struct Trials<'a> {
     document: &'a Document,
     scratch: &'a Scratch,
     servers: Vec<(Kind, String, Box<dyn Any>)>,
+    /// The path of axe-core, once a program needed it.
+    axe: Option<PathBuf>,
 }
 
 impl<'a> Trials<'a> {
     pub(super) fn new(document: &'a Document, scratch: &'a Scratch) -> Self {
-        Trials { document, scratch, servers: Vec::new() }
+        Trials { document, scratch, servers: Vec::new(), axe: None }
     }
 
     /// Runs these tests, program by program, up to the first that does not pass.
@@ -67,6 +70,9 @@ impl<'a> Trials<'a> {
     fn run_program(&mut self, program: &Program, names: &[&str]) -> Result<Outcome, String> {
         for kind in &program.servers {
             self.start(*kind)?;
+        }
+        if program.axe && self.axe.is_none() {
+            self.axe = Some(axe::fetch()?);
         }
         let mut build = self.cargo(program)?;
         match status_within(LONGEST_BUILD, build.arg("--no-run")) {
@@ -96,6 +102,7 @@ impl<'a> Trials<'a> {
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("RUST_BACKTRACE", "0");
         command.envs(program.environment.iter().map(|(name, value)| (name, value)));
         command.envs(self.servers.iter().map(|(kind, url, _)| (kind.variable(), url)));
+        command.envs(self.axe.iter().map(|path| (axe::VARIABLE, path)));
         Ok(command)
     }
 
