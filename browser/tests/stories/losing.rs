@@ -76,8 +76,14 @@ async fn returning_detects_an_expired_lease_before_typing() {
     story.clock.advance(TTL + Duration::from_secs(1));
     olivia_edits_and_leaves(&story).await;
     park.gets_heartbeats_through(true).await;
+    let record = "(window.states = [], window.form = document.querySelector('form[data-tenure-state]'),
+        new MutationObserver(() => states.push(form.dataset.tenureState)).observe(form,
+            { attributeFilter: ['data-tenure-state'] }), null)";
+    park.finds::<()>(record).await;
     park.looks_away_and_back().await;
     sees_that_the_lease_is_lost(&park, "Written before lunch").await;
+    let states = park.finds::<Vec<String>>("states").await;
+    assert_eq!(states[0], "checking", "the fields wait for the answer: {states:?}");
     edits_again_and_saves(&park, "Written before lunch").await;
 }
 
