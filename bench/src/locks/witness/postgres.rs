@@ -11,8 +11,10 @@ use crate::process::Server;
 pub(super) async fn server(url: &str) -> Outcome<Server> {
     let mut connection = PgConnection::connect(url).await?;
     let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut connection).await?;
+    // Before the connection is closed: that process ends with it.
+    let server = Server::of_child(u32::try_from(process)?)?;
     connection.close().await?;
-    Server::of_child(u32::try_from(process)?)
+    Ok(server)
 }
 
 /// All other sessions in this database.
