@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::changes::Draft;
 use super::{LeaseRow, check};
+#[cfg(any(feature = "mysql", test))]
+use crate::lease::operations::LockOp;
 use crate::lease::operations::Proof;
 use crate::lease::{Holder, NoLock};
 
@@ -20,6 +22,19 @@ pub(super) fn extend(draft: &mut Draft, proof: &Proof, by: Duration, now: i64) -
 /// Brings the expiry forward: a page does so when the user leaves it. The next heartbeat reverses it.
 pub(super) fn expire_within(draft: &mut Draft, proof: &Proof, within: Duration, now: i64) -> Result<Holder, NoLock> {
     change(draft, proof, now, |row| row.expire_within(within, now))
+}
+
+/// Keeps or shortens a live lease in its row. For batches that have a row for each lock id: [`decide`](super::decide) copies rows, which costs
+/// more than the decision. `None`: the lease is not live, or the operation is another one; nothing is changed.
+#[cfg(any(feature = "mysql", test))]
+pub(crate) fn change_row(row: &mut LeaseRow, op: &LockOp, now: i64) -> Option<Holder> {
+    match op {
+        LockOp::KeepAlive(proof, idle) if check::is_live(row, proof, now) => row.keep(*idle, now),
+        LockOp::Extend(proof, by) if check::is_live(row, proof, now) => row.extend(*by, now),
+        LockOp::ExpireWithin(proof, within) if check::is_live(row, proof, now) => row.expire_within(*within, now),
+        _ => return None,
+    }
+    Some(row.holder(now))
 }
 
 /// Changes a live lease, or returns the reason that there is none.

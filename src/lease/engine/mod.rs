@@ -32,6 +32,8 @@ use std::time::Duration;
 pub(crate) use changes::Changes;
 #[cfg(any(feature = "postgres", feature = "mysql", test))]
 pub(crate) use failover::Declared;
+#[cfg(any(feature = "mysql", test))]
+pub(crate) use keep::change_row;
 pub(crate) use past::{How, Past};
 pub(crate) use row::{LeaseRow, Place};
 pub(crate) use rows::{RequestPlace, RequestRow, Rows};

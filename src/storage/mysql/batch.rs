@@ -79,7 +79,7 @@ struct Batch<'o> {
     /// Leases to acquire, in the order of their keys.
     takes: Vec<(usize, &'o LockRequest)>,
     /// Live leases to keep alive, to shorten or to end.
-    changes: Vec<(usize, &'o Proof, &'o LockOp)>,
+    changes: Vec<(usize, &'o LockOp)>,
     checks: Vec<(usize, &'o Proof)>,
 }
 
@@ -94,10 +94,9 @@ impl<'o> Batch<'o> {
                 LockOp::Take(request) if request.is_alone() => batch.takes.push((at, request)),
                 LockOp::Take(_) => {}
                 LockOp::Check(proof) => batch.checks.push((at, proof)),
-                LockOp::KeepAlive(proof, _)
-                | LockOp::Extend(proof, _)
-                | LockOp::ExpireWithin(proof, _)
-                | LockOp::Release(proof) => batch.changes.push((at, proof, op)),
+                LockOp::KeepAlive(..) | LockOp::Extend(..) | LockOp::ExpireWithin(..) | LockOp::Release(_) => {
+                    batch.changes.push((at, op));
+                }
             }
         }
         batch.takes.sort_by_key(|(_, request)| &request.key);
@@ -117,7 +116,7 @@ impl<'o> Batch<'o> {
         }
         let keys: Vec<_> = self.takes.iter().map(|(_, request)| &request.key).collect();
         let asked: Vec<_> = self.takes.iter().map(|(_, request)| &request.lock).collect();
-        let shown: Vec<_> = self.changes.iter().map(|(_, proof, _)| &proof.lock).collect();
+        let shown: Vec<_> = self.changes.iter().map(|(_, op)| op.lock()).collect();
         let rows = session.open(texts::look(&keys, &asked, &shown, now)).await.map_err(classify)?;
         let mut found = Found::read(&rows)?;
         let missing: Vec<_> = keys.into_iter().filter(|key| found.locked.of_key(key).is_none()).collect();
@@ -129,14 +128,14 @@ impl<'o> Batch<'o> {
         for &(at, request) in &self.takes {
             answers[at] = changes.take(&mut found, at, request);
         }
-        for &(at, proof, op) in &self.changes {
-            answers[at] = changes.change(&mut found, proof, op);
+        for &(at, op) in &self.changes {
+            answers[at] = changes.change(&mut found, op);
         }
         if changes.are_none() {
             // Nothing is locked. The transaction ends when the session is dropped; no session waits for it.
             return Ok(answers);
         }
-        match session.close(changes.text(connections.flavour, now)).await {
+        match session.close(changes.text(&found, connections.flavour, now)).await {
             Ok(rows) => changes.won(&Found::read(&rows)?, &mut answers),
             Err(error) => {
                 // Before a retry, which its own locks would block. If this fails, dropping the session rolls back.

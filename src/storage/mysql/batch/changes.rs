@@ -1,21 +1,21 @@
 //! The changes of a batch to the lock table: the engine decides each request by the rows that the batch read.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::found::{Found, Seen};
 use super::{Answers, texts};
 use crate::lease::Holder;
-use crate::lease::engine::{Answer, Changes as Decided, LeaseRow, Operation, Past, Place, Rows, decide};
+use crate::lease::engine::{Answer, Changes as Decided, LeaseRow, Operation, Past, Rows, change_row, decide};
 use crate::storage::leases::refusal;
 use crate::storage::mysql::deadline::Flavour;
-use crate::storage::{Attempt, LockAnswer, LockOp, LockRequest, Proof};
+use crate::storage::{Attempt, LockAnswer, LockOp, LockRequest};
 
 /// The rows to write.
 #[derive(Default)]
 pub(super) struct Changes<'o> {
     ended: Vec<Past>,
-    /// Replacements for locked rows.
-    locked: BTreeMap<Place, LeaseRow>,
+    /// The indexes of locked rows that were changed.
+    locked: BTreeSet<usize>,
     /// For keys without a row, with the index of the request. Another session may insert first.
     new: Vec<(usize, &'o LockRequest, LeaseRow)>,
 }
@@ -50,20 +50,14 @@ impl<'o> Changes<'o> {
     }
 
     /// Changes a live lease. The answer is valid once the changes are committed.
-    pub(super) fn change(&mut self, found: &mut Found, proof: &Proof, op: &LockOp) -> Option<LockAnswer> {
-        let Seen { row, now } = found.locked.of_lock(&proof.lock)?;
-        let beat;
-        let operation = match op {
-            LockOp::KeepAlive(proof, idle) => {
-                beat = [(proof.clone(), *idle)];
-                Operation::Keep(&beat)
-            }
-            LockOp::Extend(proof, by) => Operation::Extend(proof, *by),
-            LockOp::ExpireWithin(proof, within) => Operation::ExpireWithin(proof, *within),
-            LockOp::Release(proof) => Operation::Release(proof),
-            LockOp::Take(_) | LockOp::Check(_) => return None,
+    pub(super) fn change(&mut self, found: &mut Found, op: &LockOp) -> Option<LockAnswer> {
+        let (at, Seen { row, now }) = found.locked.of_lock_mut(op.lock())?;
+        let LockOp::Release(proof) = op else {
+            let holder = change_row(row, op, *now)?;
+            self.locked.insert(at);
+            return Some(LockAnswer::Yours(holder));
         };
-        let (holder, changes) = granted(&operation, &only(row), *now)?;
+        let (holder, changes) = granted(&Operation::Release(proof), &only(row), *now)?;
         self.write(found, &proof.lock, changes);
         Some(LockAnswer::Yours(holder))
     }
@@ -72,8 +66,7 @@ impl<'o> Changes<'o> {
     fn write(&mut self, found: &mut Found, lock: &[u8], changes: Decided) {
         self.ended.extend(changes.past);
         for row in changes.leases.into_values().flatten() {
-            found.locked.replace(lock, row.clone());
-            self.locked.insert(row.place.clone(), row);
+            self.locked.extend(found.locked.replace(lock, row));
         }
     }
 
@@ -82,8 +75,10 @@ impl<'o> Changes<'o> {
     }
 
     /// The statements that write and commit, and then read the new rows.
-    pub(super) fn text(&self, flavour: Flavour, now: Option<i64>) -> String {
-        let locked: Vec<_> = self.locked.values().collect();
+    pub(super) fn text(&self, found: &Found, flavour: Flavour, now: Option<i64>) -> String {
+        let mut locked: Vec<_> = self.locked.iter().map(|at| found.locked.row(*at)).collect();
+        // In the order of their keys, so that two batches cannot deadlock.
+        locked.sort_by(|one, other| one.place.cmp(&other.place));
         let new: Vec<_> = self.new.iter().map(|(_, _, row)| row).collect();
         texts::write(&self.ended, &locked, &new, flavour, now)
     }
@@ -110,7 +105,6 @@ fn granted(operation: &Operation<'_>, rows: &Rows, now: i64) -> Option<(Holder, 
     let holder = match answer {
         Answer::Taken(Attempt::Granted(holder)) => holder,
         Answer::Lease(lease) => lease.ok()?,
-        Answer::Kept(mut kept) => kept.pop()?.ok()?,
         _ => return None,
     };
     Some((holder, changes))

@@ -100,12 +100,24 @@ impl Leases {
         self.all.push(seen);
     }
 
-    /// Replaces the row of a lock id: the next request of the batch is decided by it.
-    pub(super) fn replace(&mut self, lock: &[u8], row: LeaseRow) {
-        if let Some(&at) = self.by_lock.get(lock) {
-            self.by_lock.insert(row.lock.clone(), at);
-            self.all[at].row = row;
-        }
+    /// Replaces the row of a lock id, and returns its index: the next request of the batch is decided by it.
+    pub(super) fn replace(&mut self, lock: &[u8], row: LeaseRow) -> Option<usize> {
+        let &at = self.by_lock.get(lock)?;
+        self.by_lock.insert(row.lock.clone(), at);
+        self.all[at].row = row;
+        Some(at)
+    }
+
+    /// The row of a lock id, with its index, to be changed in place. If an earlier request of the batch has acquired the key, it has another
+    /// lock id now.
+    pub(super) fn of_lock_mut(&mut self, lock: &[u8]) -> Option<(usize, &mut Seen)> {
+        let &at = self.by_lock.get(lock)?;
+        Some((at, &mut self.all[at]))
+    }
+
+    /// The row with this index.
+    pub(super) fn row(&self, at: usize) -> &LeaseRow {
+        &self.all[at].row
     }
 
     /// The exclusive lease of a key, alive or not.

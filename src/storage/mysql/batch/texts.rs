@@ -21,9 +21,13 @@ fn clock(now: Option<i64>) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
-    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-    "x'".chars().chain(digits).chain(['\'']).collect()
+    let mut hex = String::with_capacity(3 + 2 * bytes.len());
+    hex.push_str("x'");
+    for byte in bytes {
+        hex.extend([byte >> 4, byte & 15].map(|at| char::from(DIGITS[usize::from(at)])));
+    }
+    hex.push('\'');
+    hex
 }
 
 fn text(text: &str) -> String {
