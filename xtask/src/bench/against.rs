@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{BUILD, install, succeed};
+use super::{BUILD, install, succeed, with_servers_of_its_own};
 use crate::servers::root;
 
 /// Rounds, each with a run of both programs.
@@ -31,6 +31,7 @@ pub(super) fn measure(commit: &str, arguments: &[String]) -> Result<(), String> 
             let report = folder.join("report.json");
             let mut program = Command::new(&programs[side]);
             program.args(arguments).arg("--report").arg(&report).current_dir(root());
+            with_servers_of_its_own(&mut program);
             println!("round {} of {ROUNDS}: {}", round + 1, if side == 0 { commit } else { "this tree" });
             program.stdout(std::process::Stdio::null());
             succeed(program)?;

@@ -37,13 +37,11 @@ pub(super) struct Trials<'a> {
     document: &'a Document,
     scratch: &'a Scratch,
     servers: Vec<(Kind, String, Box<dyn Any>)>,
-    /// The path of axe-core, once a program needed it.
-    axe: Option<PathBuf>,
 }
 
 impl<'a> Trials<'a> {
     pub(super) fn new(document: &'a Document, scratch: &'a Scratch) -> Self {
-        Trials { document, scratch, servers: Vec::new(), axe: None }
+        Trials { document, scratch, servers: Vec::new() }
     }
 
     /// Runs these tests, program by program, up to the first that does not pass.
@@ -70,9 +68,6 @@ impl<'a> Trials<'a> {
     fn run_program(&mut self, program: &Program, names: &[&str]) -> Result<Outcome, String> {
         for kind in &program.servers {
             self.start(*kind)?;
-        }
-        if program.axe && self.axe.is_none() {
-            self.axe = Some(axe::fetch()?);
         }
         let mut build = self.cargo(program)?;
         match status_within(LONGEST_BUILD, build.arg("--no-run")) {
@@ -102,7 +97,9 @@ impl<'a> Trials<'a> {
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("RUST_BACKTRACE", "0");
         command.envs(program.environment.iter().map(|(name, value)| (name, value)));
         command.envs(self.servers.iter().map(|(kind, url, _)| (kind.variable(), url)));
-        command.envs(self.axe.iter().map(|path| (axe::VARIABLE, path)));
+        if program.axe {
+            command.env(axe::VARIABLE, axe::fetch()?);
+        }
         Ok(command)
     }
 
