@@ -25,6 +25,8 @@ pub(super) use sweep::sweep;
 pub(super) use write::Writes;
 #[cfg(any(feature = "sqlite", feature = "mysql"))]
 pub(super) use write::hex;
+#[cfg(feature = "mysql")]
+pub(super) use write::push_hex;
 
 /// The rows of the lock table that a statement selects.
 #[derive(Debug, Clone, Copy)]

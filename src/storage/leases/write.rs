@@ -289,6 +289,16 @@ fn json<'r, R, J: From<&'r R> + Serialize>(rows: &'r [R]) -> Option<String> {
     (!rows.is_empty()).then(|| serde_json::json!(rows.iter().map(J::from).collect::<Vec<J>>()).to_string())
 }
 
+/// As hexadecimal digits.
 pub(in crate::storage) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    push_hex(&mut text, bytes);
+    text
+}
+
+/// Appends hexadecimal digits, without an allocation for each byte: a batch has thousands.
+pub(in crate::storage) fn push_hex(text: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
 }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use sqlx::{FromRow, Row};
 
+use super::batch::texts::hex;
 use super::columns::clock;
 use super::deadline::RowLock;
 use super::errors::classify;
@@ -102,11 +103,6 @@ const GONE: &str = concat!(
 );
 
 const SWEEP: &str = "delete from tenure_lock_waiter where ticket = ?";
-
-fn hex(bytes: &[u8]) -> String {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("x'{digits}'")
-}
 
 /// As [`clock!`], written into the text.
 fn time(now: Option<i64>) -> String {

@@ -18,7 +18,7 @@ use super::file::File;
 use super::turns::Priority;
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::storage::leases::refusal;
+use crate::storage::leases::{hex, refusal};
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use columns::Columns;
 use texts::Change;
@@ -197,11 +197,6 @@ fn taken((at, request): (usize, &LockRequest)) -> impl serde::Serialize + use<'_
 fn changed((at, op): (usize, &LockOp)) -> Option<(usize, String, Option<&str>, i32, i64)> {
     let (proof, verb, by) = op.change()?;
     Some((at, hex(&proof.lock), proof.owner.as_deref(), verb, by))
-}
-
-fn hex(lock: &[u8]) -> String {
-    let digits = b"0123456789abcdef";
-    lock.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(digits[usize::from(digit)])).collect()
 }
 
 fn json(of: &impl serde::Serialize) -> Result<String, DatabaseError> {

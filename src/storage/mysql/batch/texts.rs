@@ -7,6 +7,7 @@ use std::fmt::{Display, Write};
 use crate::lease::engine::{LeaseRow, Past};
 use crate::lease::{LockKey, Owner, ShowOwner};
 use crate::storage::LockHash;
+use crate::storage::leases::push_hex;
 use crate::storage::mysql::deadline::Flavour;
 
 /// The columns that [`lease`](crate::storage::leases::lease) reads, of a table `l`.
@@ -19,15 +20,13 @@ fn clock(now: Option<i64>) -> String {
     now.map_or_else(|| "cast(unix_timestamp(sysdate(6)) * 1000 as signed)".into(), |now| now.to_string())
 }
 
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut hex = String::with_capacity(3 + 2 * bytes.len());
-    hex.push_str("x'");
-    for byte in bytes {
-        hex.extend([byte >> 4, byte & 15].map(|at| char::from(DIGITS[usize::from(at)])));
-    }
-    hex.push('\'');
-    hex
+/// Bytes as a literal.
+pub(in crate::storage::mysql) fn hex(bytes: &[u8]) -> String {
+    let mut literal = String::with_capacity(3 + 2 * bytes.len());
+    literal.push_str("x'");
+    push_hex(&mut literal, bytes);
+    literal.push('\'');
+    literal
 }
 
 fn text(text: &str) -> String {
