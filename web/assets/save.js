@@ -1,23 +1,45 @@
 // Sends a form without leaving the page until there is an answer with the next address. Without a connection, or with a busy
 // server, everything is kept and retried. Sending the same form twice saves once: the server recognises its form_id.
+//
+// Typing goes on meanwhile. If the fields differ from what was sent when it was saved, the page stays, as a new form on the new version.
 
+import { adopt, bare, hidden, near, refresh, request } from "./form.js";
 import { RETRY_MS, WAIT_MS } from "./lease.js";
-import { near } from "./text.js";
+import { values } from "./text.js";
 
-export function saveFrom(form, lease, text) {
+const isBusy = (status) => !status || /^(429|502|503|504)$/.test(status);
+
+/** How the browser would send the form, or nothing if it does that itself: into a dialog, another window, an address. */
+function way(form, submitter) {
+	const of = (name) => {
+		const own = `form${name[0].toUpperCase()}${name.slice(1)}`;
+		return submitter?.hasAttribute(own) ? submitter[own] : form[name];
+	};
+	const isOurs = of("method") === "post" && /^(_self)?$/i.test(of("target")) && of("enctype") !== "text/plain";
+	return isOurs && { url: of("action"), isMultipart: of("enctype") === "multipart/form-data" };
+}
+
+/** The body as the browser encodes it: a file as its name unless in parts, and lines that end with CR LF. */
+function encoded(data, isMultipart) {
+	if (isMultipart) return data;
+	const text = (value) => (value.name ?? value).replace(/\r\n?|\n/g, "\r\n");
+	return new URLSearchParams(Array.from(data, (pair) => pair.map(text)));
+}
+
+/** Goes to an address as after a form: also to this page at another fragment, which alone would load nothing. */
+function go(next) {
+	const to = new URL(next, document.baseURI);
+	const isHere = to.hash && to.href.split("#")[0] === location.href.split("#")[0];
+	if (!isHere) return location.assign(to);
+	history.replaceState(history.state, "", to);
+	location.reload();
+}
+
+export function saveFrom(element, lease, text) {
+	const form = bare(element);
 	const part = (name) => near(form, name) ?? document.createElement("button");
 	const [check, stop] = ["check", "stop"].map(part);
 	let sending;
-
-	async function post(url, body, signal) {
-		try {
-			const response = await fetch(url, { method: "POST", body, signal, headers: { accept: "application/json" } });
-			const answer = await response.json().catch(() => ({}));
-			return { ...answer, status: response.status };
-		} catch {
-			return { status: 0 };
-		}
-	}
 
 	/** Until another try makes sense: after a while, when the connection is back, or when the person asks for it. */
 	const pause = (tries, signal) =>
@@ -27,52 +49,75 @@ export function saveFrom(form, lease, text) {
 				target.addEventListener(type, () => (clearTimeout(limit), go()), { once: true });
 		});
 
-	async function send(submitter) {
-		const body = new URLSearchParams(new FormData(form, submitter));
-		const url = submitter?.getAttribute("formaction") ?? form.getAttribute("action");
-		const label = submitter?.textContent;
-		const all = (sending = new AbortController());
-		lease.pause();
-		lease.say(lease.text.textSaving);
-		if (submitter) submitter.textContent = lease.text.textSaving;
-		let said, code;
-		for (let tries = 0; !all.signal.aborted; tries++) {
+	/** Sends it until there is an answer; returns that, and what was sent. */
+	async function deliver(submitter, { url, isMultipart }, signal) {
+		let sent, data;
+		const take = () => ([sent, data] = [values(form), new FormData(element, submitter)]);
+		const isNewer = () => JSON.stringify(values(form)) !== JSON.stringify(sent);
+		take();
+		for (let tries = 0; ; tries++) {
 			const once = new AbortController();
-			const again = () => once.abort();
-			for (const [target, type] of [[check, "click"], [all.signal, "abort"]]) target.addEventListener(type, again, { once: true });
+			for (const [target, type] of [[check, "click"], [signal, "abort"]])
+				target.addEventListener(type, () => once.abort(), { once: true });
 			// The outcome is unknown: it may be saved, or in flight. Keep waiting for the answer.
 			const slow = setTimeout(() => (lease.say(lease.text.textUnknown), (check.hidden = stop.hidden = false)), WAIT_MS);
-			const answer = await post(url, body, once.signal);
+			const answer = await request(url, { method: "POST", body: encoded(data, isMultipart), signal: once.signal });
 			clearTimeout(slow);
-			if (all.signal.aborted) break;
-			if (answer.next) {
-				lease.leave();
-				if (answer.done) text.done();
-				else text.close();
-				return location.assign(answer.next);
+			if (signal.aborted) return {};
+			// The cookies were cleared: the form gets a token of the browser's new session, once.
+			if (answer.code === "csrf-failed" && !tries && (await refresh(form, ["csrf"]))) data.set("csrf", hidden(form, "csrf"));
+			// What was typed meanwhile takes the place of what was refused.
+			else if (answer.next && !answer.done && isNewer()) take();
+			else if (!isBusy(answer.status)) return { answer, sent, isNewer };
+			else {
+				lease.say(answer.status ? lease.text.textBusy : lease.text.textUnsent);
+				check.hidden = stop.hidden = false;
+				await pause(tries, signal);
 			}
-			// A refusal that a retry would not change. The text stays.
-			if (answer.status && !/^(429|502|503|504)$/.test(answer.status)) {
-				said = answer.detail || lease.text.textFailed;
-				code = answer.status;
-				break;
-			}
-			lease.say(answer.status ? lease.text.textBusy : lease.text.textUnsent);
-			check.hidden = stop.hidden = false;
-			await pause(tries, all.signal);
+			if (signal.aborted) return {};
+		}
+	}
+
+	async function send(submitter, how) {
+		const label = submitter?.textContent;
+		sending = new AbortController();
+		const { signal } = sending;
+		lease.pause();
+		text.wait(true);
+		lease.say(lease.text.textSaving);
+		if (submitter) submitter.textContent = lease.text.textSaving;
+		const { answer, sent, isNewer } = await deliver(submitter, how, signal);
+		if (answer?.next && !(answer.done && isNewer())) {
+			if (answer.done) text.done();
+			else text.close();
+			lease.leave();
+			return go(answer.next);
+		}
+		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
+		const isNext = answer?.next && answer.version && (await refresh(form, ["csrf", "form_id", "lid"]));
+		if (answer?.next) text.rebase(sent);
+		if (answer?.next && !isNext) {
+			lease.leave();
+			return go(answer.next);
 		}
 		sending = null;
 		check.hidden = stop.hidden = true;
 		if (submitter) submitter.textContent = label;
-		lease.goOn(said ?? lease.text.textStopped, code);
+		text.wait(false);
+		if (!isNext) return lease.goOn(answer ? answer.detail || lease.text.textFailed : lease.text.textStopped, answer?.status);
+		adopt(form, { version: answer.version });
+		text.close();
+		lease.restart();
 	}
 
 	stop.addEventListener("click", () => sending?.abort());
 	// On the window: listeners of the application that cancel the submit run first.
 	addEventListener("submit", (event) => {
-		if (event.target !== form || event.defaultPrevented) return;
+		if (event.target !== element || event.defaultPrevented) return;
+		const how = way(form, event.submitter);
+		if (!how) return;
 		event.preventDefault();
-		if (!sending) send(event.submitter);
+		if (!sending) send(event.submitter, how);
 	});
 	addEventListener("pageshow", (event) => {
 		if (!event.persisted) return;

@@ -1,24 +1,30 @@
-// The scripts of pages with forms: text.js keeps the typed text, lease.js tracks the state of the form, save.js sends it.
+// The scripts of pages with forms: form.js has what they share, text.js keeps the typed text, lease.js tracks the state of the form,
+// save.js sends it.
 
+import { bare, hidden } from "./form.js";
 import { keepLease } from "./lease.js";
 import { saveFrom } from "./save.js";
-import { drop, erase, forget, keepText } from "./text.js";
+import { begin, drop, erase, forget, keepText } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 
-for (const form of all("form[data-tenure-form]")) {
+for (const element of all("form[data-tenure-form]")) {
 	let lease;
-	const formId = () => form.elements.form_id.value;
+	const form = bare(element);
+	const id = () => hidden(form, "form_id");
+	begin(form);
 	// A page about a form without its text in fields: it is about the drafts of that form.
 	const text = form.dataset.restore
-		? keepText(form, () => lease?.begin())
-		: { done: () => forget(formId()), drop: () => drop(formId()), close() {} };
-	lease = keepLease(form);
-	saveFrom(form, lease, text);
+		? keepText(element, () => lease?.begin())
+		: { done: () => forget(id()), rebase: () => forget(id()), drop: () => drop(id()), close() {}, wait() {} };
+	lease = keepLease(element);
+	saveFrom(element, lease, text);
 	// Leaving without saving, or taking the others' changes: the draft is dropped, and can be restored for a while.
 	for (const way of all("[data-tenure-drop]"))
-		way.addEventListener(way.tagName === "FORM" ? "submit" : "click", () => {
-			lease.leave();
+		way.addEventListener(way.tagName === "FORM" ? "submit" : "click", (event) => {
+			// A link that is opened in another tab leaves nothing.
+			if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+			lease.leave(true);
 			text.drop();
 		});
 }

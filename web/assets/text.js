@@ -7,42 +7,48 @@
 // Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, at sign-out,
 // and after a day. A dropped one can be restored for ten minutes.
 
+import { bare, fields, hidden, isIn, near } from "./form.js";
+
 const KEY = "tenure draft ";
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
 const MOST = 20; // Of all drafts in this browser: the oldest go first.
 
-export const near = (box, part) =>
-	box && (box.querySelector(`[data-tenure-${part}]`) ?? near(box.parentElement, part));
-
-export const fields = (form) =>
-	[...form.elements].filter(({ name, type }) => name && !/hidden|button|submit|image|file|set|output|password/.test(type));
-
 const isTick = ({ type }) => /checkbox|radio/.test(type);
 const chosen = (field, is) => Array.from(field.options, (option) => option[is] && option.value).filter((value) => value !== false);
 const now = (field) => (field.options ? chosen(field, "selected") : isTick(field) ? field.checked : field.value);
 
+/** What was saved from this page, by field; and what an editor's hidden field had at first, because it forgets that. */
+const saved = new WeakMap();
+
+/** To be called first: a hidden field forgets the value that it was rendered with. */
+export function begin(form) {
+	for (const field of fields(form)) if (field.type === "hidden" && !("base" in field.dataset)) saved.set(field, field.value);
+}
+
 /** The aggregate's value: the rendered value, unless the page was rendered with other text (then data-base has it). */
 function base(field) {
+	if (saved.has(field)) return saved.get(field);
 	if ("base" in field.dataset) return isTick(field) ? field.dataset.base === "true" : field.dataset.base;
 	return field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue;
 }
 
 function read(form, of) {
-	const values = {};
+	const values = Object.create(null);
 	for (const field of fields(form)) (values[field.name] ??= []).push(of(field));
 	return values;
 }
 
 /** Puts values into fields, by name; names that the form does not have are ignored. */
 export function write(form, values) {
-	const rest = structuredClone(values);
+	const rest = Object.assign(Object.create(null), structuredClone(values));
 	for (const field of fields(form)) {
 		const value = rest[field.name]?.shift();
 		if (value === undefined) continue;
 		if (field.options) for (const option of field.options) option.selected = value.includes(option.value);
 		else field[isTick(field) ? "checked" : "value"] = value;
+		if (field.type === "hidden") field.dispatchEvent(new Event("change", { bubbles: true }));
 	}
 }
 
@@ -102,14 +108,15 @@ export function drop(formId) {
 }
 
 /** Keeps the text of this form. `onWrite` is called after a draft was put into the fields. */
-export function keepText(form, onWrite) {
+export function keepText(element, onWrite) {
+	const form = bare(element);
 	const { person, tenureForm: form_key, restore } = form.dataset;
-	const { version, form_id, csrf, lid } = form.elements;
+	const [version, form_id] = ["version", "form_id"].map((name) => () => hidden(form, name));
 	const key = fresh();
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const touched = new Set();
-	let offer, closed;
+	let offer, shown, closed;
 
 	// The browser restores fields after a reload and Back only. In another page they have what was typed before this script had loaded.
 	const isReturn = () => /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
@@ -127,7 +134,7 @@ export function keepText(form, onWrite) {
 	}
 
 	const draftOf = (text) => ({
-		key, at: Date.now(), person, form: form_key, form_id: form_id.value, version: version.value,
+		key, at: Date.now(), person, form: form_key, form_id: form_id(), version: version(),
 		base: read(form, base), typed: text,
 	});
 
@@ -140,8 +147,8 @@ export function keepText(form, onWrite) {
 
 	function show(state) {
 		if (!box) return;
-		box.hidden = !state;
-		if (!state) return;
+		shown = state;
+		box.hidden = false;
 		const time = new Intl.DateTimeFormat(document.documentElement.lang || [], {
 			hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: box.dataset.timeZone,
 		}).format(state === "dropped" ? offer.dropped : offer.at);
@@ -150,7 +157,7 @@ export function keepText(form, onWrite) {
 		part("discard").hidden = state === "dropped";
 	}
 
-	const isOfNow = (draft) => draft.version === version.value;
+	const isOfNow = (draft) => draft.version === version();
 	const isShown = (draft) => Object.entries(draft.typed).every(([name, value]) => `${value}` === `${values(form)[name]}`);
 	/** Whether there is a field for all of the typed text: rows may have been added to the form then. */
 	const fits = (draft) =>
@@ -177,10 +184,10 @@ export function keepText(form, onWrite) {
 		const all = { ...draft.base, ...draft.typed };
 		for (const [name, list] of Object.entries(all))
 			for (const value of list) if (value !== false) add(name, value === true ? "on" : value);
-		for (const { name, value } of [csrf, lid]) add(name, value);
+		for (const name of ["csrf", "lid"]) add(name, hidden(form, name));
 		// The form in which it was typed, and the form in which it continues.
-		add("form_id", draft.form_id || form_id.value);
-		add("next-form", form_id.value);
+		add("form_id", draft.form_id || form_id());
+		add("next-form", form_id());
 		add("version", draft.version);
 		add("person", person);
 		add("edit-first", "1");
@@ -223,10 +230,9 @@ export function keepText(form, onWrite) {
 		else show(offer.dropped ? "dropped" : isOfNow(offer) ? "found" : "older");
 	}
 
-	// With each key: a tab may be closed or crash at any time, and does not always say so. On the window, because lease.js takes back
-	// what is changed in a form that is read-only.
+	// With each key: a tab may be closed or crash at any time, and does not always say so.
 	addEventListener("input", ({ target, isTrusted }) => {
-		if (target.form !== form) return;
+		if (!isIn(form, target)) return;
 		if (isTrusted) touched.add(target);
 		isErased = false;
 		save();
@@ -243,15 +249,25 @@ export function keepText(form, onWrite) {
 		/** It was saved, or left: nothing is to be kept any more. */
 		done() {
 			closed = true;
-			forget(form_id.value);
+			forget(form_id());
 			remove({ key });
 		},
-		/** The page is left after an answer: the next page has the text. */
+		/** The page is left after an answer, or is another form from here on: the next page, or that form, has the text. */
 		close: save,
+		/** These values were saved: what differs from them is the next change. */
+		rebase(values) {
+			forget(form_id());
+			remove({ key });
+			const rest = structuredClone(values);
+			for (const field of fields(form)) saved.set(field, rest[field.name].shift());
+			save();
+		},
+		/** A save is in flight: no draft is offered meanwhile. */
+		wait: (isSaving) => box && (box.hidden = isSaving || !shown),
 		drop() {
 			save();
 			closed = true;
-			drop(form_id.value);
+			drop(form_id());
 		},
 	};
 }

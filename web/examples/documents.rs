@@ -159,7 +159,7 @@ async fn edit(
     let page = format!(
         r#"<!doctype html><title>{id}</title><main data-state="">
 <form method="post" action="/documents/{id}" autocomplete="off" data-tenure-form="document {id}" data-person="{me_id}"
-  data-beat="/documents/{id}/beat" data-release="/tenure/release" data-acquire="first-edit" data-mode="free">
+  data-beat="/documents/{id}/beat" data-release="/tenure/release" data-fresh="/tenure/form" data-acquire="first-edit" data-mode="free">
   <input type="hidden" name="csrf" value="{csrf}"> <input type="hidden" name="person" value="{me_id}">
   <input type="hidden" name="form_id" value="{form}"> <input type="hidden" name="lid" value="{lid}">
   <input type="hidden" name="version" value="{token}">

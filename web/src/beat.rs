@@ -361,7 +361,7 @@ fn signed_out() -> Problem {
     Problem::new(401, "session-expired", "Signed out").detail(detail).action("sign-in")
 }
 
-fn other_person() -> Problem {
+pub(crate) fn other_person() -> Problem {
     let detail =
         "Somebody else is signed in now. What was typed here belongs to another account: sign in again with that one.";
     Problem::new(409, "other-person", "Somebody else is signed in").detail(detail).action("sign-in")

@@ -1,7 +1,8 @@
-//! Endpoints of an open form besides its [heartbeat](crate::beat): the release, and the scripts.
+//! Endpoints of an open form besides its [heartbeat](crate::beat): the release, the hidden fields of a new form, and the scripts.
 //!
 //! | request | answer |
 //! |---|---|
+//! | `GET /form?person=…` | `{"fields": {"csrf", "form_id", "lid"}}`: what a page needs that becomes another form without being loaded, because its tab was duplicated, it was edited further while it was saved, or the browser's cookies were cleared. 401, 409 `other-person` |
 //! | `POST /release` `lid, mode` | 204, also if the lease had ended; `mode=parting` leaves it 10 s for a reload |
 //! | `GET` [`scripts`] | the scripts |
 //!
@@ -13,38 +14,47 @@
 use std::time::Duration;
 
 use axum::Extension;
+use axum::Json;
 use axum::Router;
 use axum::extract::rejection::FormRejection;
-use axum::extract::{Form, State};
+use axum::extract::{Form, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tenure::{LockId, LockManager, Owner, error::LeaseError};
 use tower_http::csrf::{CsrfLayer, ProtectionError};
 
+use crate::beat::other_person;
+use crate::browser_key::BrowserKey;
+use crate::csrf::CsrfToken;
+use crate::form_id::FormId;
 use crate::problem::Problem;
 
 /// How long a lease outlives its page: enough to reload, or to come back with the Back button.
 pub const PARTING_GRACE: Duration = Duration::from_secs(10);
 
 /// The scripts: the one that a page loads, and those that it imports.
-const SCRIPTS: [(&str, &str); 4] = [
+const SCRIPTS: [(&str, &str); 5] = [
     ("tenure.js", include_str!("../assets/tenure.js")),
+    ("form.js", include_str!("../assets/form.js")),
     ("text.js", include_str!("../assets/text.js")),
     ("lease.js", include_str!("../assets/lease.js")),
     ("save.js", include_str!("../assets/save.js")),
 ];
 
-/// The release endpoint, to be nested under a path of the application's choice.
+/// The release, and the hidden fields of a new form: to be nested under a path of the application's choice.
+///
+/// The requests' extensions have the signed-in [`Owner`]; for new forms also the session's [`CsrfToken`], and the [`BrowserKey`] if lock
+/// ids are made from it.
 pub fn router<S: Clone + Send + Sync + 'static>(locks: LockManager) -> Router<S> {
     let from_elsewhere = |_: ProtectionError| {
         let detail = "The browser says that another site sent this. Nothing was done.";
         Problem::new(403, "csrf-failed", "Refused").detail(detail).into_response()
     };
     let from_here = CsrfLayer::new().with_rejection_response(from_elsewhere);
-    Router::new().route("/release", post(release)).layer(from_here).with_state(locks)
+    Router::new().route("/release", post(release)).route("/form", get(new_form)).layer(from_here).with_state(locks)
 }
 
 /// The scripts, under this path (`/tenure`: then pages load `/tenure/tenure.js`). Separate from the other routes, because they
@@ -54,6 +64,46 @@ pub fn scripts<S: Clone + Send + Sync + 'static>(path: &str) -> Router<S> {
         let headers = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, "no-cache")];
         router.route(&format!("{path}/{name}"), get(move || async move { (headers, *text).into_response() }))
     })
+}
+
+#[derive(Deserialize)]
+struct Viewer {
+    person: String,
+}
+
+/// The answer to `GET /form`.
+#[derive(Serialize)]
+struct NewForm {
+    fields: HiddenFields,
+}
+
+#[derive(Serialize)]
+struct HiddenFields {
+    csrf: Option<String>,
+    form_id: String,
+    lid: String,
+}
+
+/// Nothing is written: the lock id is acquired by the heartbeat that sends it.
+async fn new_form(
+    owner: Option<Extension<Owner>>,
+    csrf: Option<Extension<CsrfToken>>,
+    key: Option<Extension<BrowserKey>>,
+    Query(viewer): Query<Viewer>,
+) -> Result<Response, Problem> {
+    let Some(Extension(owner)) = owner else { return Err(signed_out()) };
+    if viewer.person != owner.id {
+        return Err(other_person());
+    }
+    let form = FormId::random();
+    let lid = key.map_or_else(LockId::random, |key| key.lock_id(&owner.id, form));
+    let csrf = csrf.map(|Extension(token)| token.to_string());
+    let fields = HiddenFields { csrf, form_id: form.to_string(), lid: lid.reveal() };
+    Ok(([(CACHE_CONTROL, "no-store")], Json(NewForm { fields })).into_response())
+}
+
+fn signed_out() -> Problem {
+    Problem::new(401, "session-expired", "Signed out").action("sign-in")
 }
 
 #[derive(Deserialize)]
@@ -80,7 +130,7 @@ async fn release(
     form: Result<Form<ReleaseForm>, FormRejection>,
 ) -> Result<Response, Problem> {
     let Some(Extension(owner)) = owner else {
-        return Err(Problem::new(401, "session-expired", "Signed out").action("sign-in"));
+        return Err(signed_out());
     };
     let Form(ReleaseForm { lid, mode }) = form.map_err(|rejection| {
         Problem::new(rejection.status().as_u16(), "bad-form", "Refused").detail(rejection.body_text())

@@ -25,17 +25,26 @@ pub struct Sent {
     pub next: String,
     /// Whether the form was saved or left for good: then its draft is deleted.
     pub done: bool,
+    /// The token of the version that the save created. With it a page stays if its person typed while it was saved, and what they typed
+    /// is their next change; without it the page is left, and that text is a draft.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 impl Sent {
     /// The form succeeded.
     pub fn done(next: impl Into<String>) -> Self {
-        Sent { next: next.into(), done: true }
+        Sent { next: next.into(), done: true, version: None }
+    }
+
+    /// Sets the version that the save created, if the form fits it: no rows were added or removed.
+    pub fn version(self, token: impl std::fmt::Display) -> Self {
+        Sent { version: Some(token.to_string()), ..self }
     }
 
     /// The form was refused: the next page says why, and contains the typed text.
     pub fn refused(next: impl Into<String>) -> Self {
-        Sent { next: next.into(), done: false }
+        Sent { next: next.into(), done: false, version: None }
     }
 
     /// As the sender expects it: see [`is_script`].

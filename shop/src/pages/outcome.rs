@@ -12,9 +12,9 @@ use tenure_web::sent::Sent;
 
 use super::flash::Flash;
 use super::frame::Visit;
-use super::refusal::Attempt;
+use super::refusal::{Attempt, What};
 use super::{note, order_url};
-use crate::domain::{Order, OrderNo};
+use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Kept, Once, Refusal, Shop};
 
 /// Runs a save on the version that the person saw. If the same form was saved before, that is the result. If it was saved
@@ -77,7 +77,9 @@ pub(super) fn seen<A>(
 pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Result<Flash, Refusal>) -> Response {
     let refusal = match done {
         Ok(flash) => {
-            let mut response = Sent::done(order_url(attempt.no)).answer(visit.frame.script);
+            let sent =
+                Sent { version: next_version(shop, &visit, &attempt).await, ..Sent::done(order_url(attempt.no)) };
+            let mut response = sent.answer(visit.frame.script);
             flash.leave(&mut response);
             return response;
         }
@@ -90,6 +92,23 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
     match keep(shop, &visit, &attempt).await {
         Some(id) => Sent::refused(format!("{}/kept/{id}", order_url(attempt.no))).answer(visit.frame.script),
         None => note::refusal(shop, visit, attempt, refusal).await,
+    }
+}
+
+/// The version on which the page's script goes on, if its person typed more while the form was saved. An edit form that added or
+/// removed lines does not: its rows are no longer those of the order.
+async fn next_version(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Option<String> {
+    let fields = attempt.fields;
+    if !visit.frame.script || fields.changes_rows() {
+        return None;
+    }
+    let saved = shop.saved(&visit.member, fields.text("form_id").parse().ok()?).await.ok()??;
+    match attempt.what {
+        What::SaveNote => Some(VersionToken::<Note>::new(attempt.no, saved.version).to_string()),
+        What::SaveEdit | What::ChangeShipping => {
+            Some(VersionToken::<Order>::new(attempt.no, saved.version).to_string())
+        }
+        _ => None,
     }
 }
 

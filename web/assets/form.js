@@ -1,0 +1,64 @@
+// What the other scripts share: a form, its fields, and requests about it.
+
+/**
+ * A form whose fields may be named like its properties (`dataset`, `action`): a field hides the property of the element, so the
+ * prototype is asked.
+ */
+export const bare = (form) =>
+	new Proxy(form, {
+		get(_, name) {
+			const value = Reflect.get(HTMLFormElement.prototype, name, form);
+			return typeof value === "function" ? value.bind(form) : value;
+		},
+		set: (_, name, value) => Reflect.set(HTMLFormElement.prototype, name, value, form),
+	});
+
+export const near = (box, part) =>
+	box && (box.querySelector(`[data-tenure-${part}]`) ?? near(box.parentElement, part));
+
+/** The fields with text of the person. A hidden field has some if it says so: a rich-text editor writes into it. */
+export const fields = (form) =>
+	[...form.elements].filter(
+		({ name, type, dataset }) =>
+			name && ("tenureText" in dataset || !/hidden|button|submit|reset|image|file|set|output|password/.test(type)),
+	);
+
+/** Whether an event is about this form: of one of its fields, or of an editor inside it. */
+export const isIn = (form, target) => [...form.elements].includes(target) || form.contains(target);
+
+/** The value of a hidden field. */
+export const hidden = (form, name) => form.elements.namedItem(name)?.value ?? "";
+
+/** Changes hidden fields, also in the other forms of the page that had the same value: the one that leaves, the one that signs out. */
+export function adopt(form, values) {
+	for (const [name, value] of Object.entries(values)) {
+		const before = hidden(form, name);
+		for (const field of document.querySelectorAll("input[type=hidden]"))
+			if (field.name === name && field.value === before) field.value = value;
+	}
+}
+
+/**
+ * The answer, with its status. 0: none, or one of somebody between us and the server. 401 also if a gateway's own session has ended:
+ * it redirects to its sign-in page, or refuses with a page of its own.
+ */
+export async function request(url, options) {
+	try {
+		const response = await fetch(url, { redirect: "manual", headers: { accept: "application/json" }, ...options });
+		const answer = await response.json().catch(() => null);
+		if (response.type === "opaqueredirect" || (!answer && /40[13]/.test(response.status))) return { status: 401 };
+		return { ...answer, status: response.ok && !answer ? 0 : response.status };
+	} catch {
+		return { status: 0 };
+	}
+}
+
+/** Requests new hidden fields of the server, and takes over those with these names. Returns whether it did. */
+export async function refresh(form, names) {
+	const { fresh, person } = form.dataset;
+	if (!fresh) return false;
+	const signal = AbortSignal.timeout(15000);
+	const { status, fields } = await request(`${fresh}?${new URLSearchParams({ person })}`, { signal });
+	if (status === 200) adopt(form, Object.fromEntries(names.map((name) => [name, fields[name]])));
+	return status === 200;
+}
