@@ -27,6 +27,7 @@ mod locked;
 mod locks;
 mod lost;
 mod note;
+mod now;
 mod order;
 mod orders;
 mod outcome;
@@ -69,6 +70,7 @@ pub fn router() -> Router<Shop> {
         .route("/orders/{no}", get(order::show))
         .route("/orders/{no}/shipping", get(shipping::show).post(shipping::save))
         .route("/orders/{no}/beat", post(beat::beat))
+        .route("/orders/{no}/now", get(now::order))
         .route("/orders/{no}/kept/{id}", get(kept::show))
         .route("/orders/{no}/start-shipping", post(commands::start_shipping))
         .route("/orders/{no}/cancel", post(commands::cancel))
@@ -77,6 +79,7 @@ pub fn router() -> Router<Shop> {
         .route("/orders/{no}/edit/move-here", post(edit::move_here))
         .route("/orders/{no}/edit/save", post(edit::save))
         .route("/orders/{no}/edit/leave", post(edit::leave))
+        .route("/orders/{no}/note/now", get(now::note))
         .route("/orders/{no}/note/edit", get(note::explain).post(note::open))
         .route("/orders/{no}/note/{form}", get(note::show))
         .route("/orders/{no}/note/save", post(note::save))

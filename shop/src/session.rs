@@ -149,9 +149,13 @@ async fn read(door: &Door, parts: &Parts, body: Body) -> Result<Body, Response> 
     }
 }
 
-/// Heartbeats: they show that a page is open, and not that the person is active.
+/// Heartbeats, and the question whether anything has changed: they show that a page is open, and not that the person is active.
 fn is_of_the_page_itself(parts: &Parts) -> bool {
-    parts.method == Method::POST && (parts.uri.path().ends_with("/beat") || parts.uri.path().starts_with("/tenure/"))
+    let path = parts.uri.path();
+    match parts.method {
+        Method::POST => path.ends_with("/beat") || path.starts_with("/tenure/"),
+        _ => path.starts_with("/orders/") && path.ends_with("/now"),
+    }
 }
 
 impl Door {

@@ -17,7 +17,7 @@ use tenure::aggregate::mapping::Column;
 use tenure::aggregate::value::{RowReader, Value};
 use tenure::{Database, ValueObject, Version, error::DatabaseError};
 
-use crate::domain::{MemberId, OrderState};
+use crate::domain::{MemberId, OrderNo, OrderState};
 use crate::use_cases::{OrderRow, ProductRow};
 
 pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_form, mark_saved, saved_form, sweep_forms};
@@ -76,6 +76,31 @@ pub async fn list_orders(
     on!(db, list_orders(db, orderer, state, limit.into(), offset.into()))?.into_iter().map(Listed::order_row).collect()
 }
 
+/// The version of an order, with whom and in which state it is: one row, without loading the aggregate.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub async fn order_now(db: &Database, no: &OrderNo) -> Result<Option<OrderNow>, DatabaseError> {
+    let row: Option<OrderNowRow> = on!(db, order_now(db, no.as_str()))?;
+    let now = |row: OrderNowRow| {
+        Ok(OrderNow {
+            orderer: value("orderer", Value::Text(row.orderer))?,
+            state: value("state", Value::Text(row.state))?,
+            version: Version::new(row.version).map_err(DatabaseError::other)?,
+        })
+    };
+    row.map(now).transpose()
+}
+
+/// The version of a note, if there is one.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub async fn note_now(db: &Database, no: &OrderNo) -> Result<Option<Version>, DatabaseError> {
+    let version: Option<i64> = on!(db, note_now(db, no.as_str()))?;
+    version.map(|version| Version::new(version).map_err(DatabaseError::other)).transpose()
+}
+
 /// Whether there is a member: whether the shop was seeded.
 ///
 /// # Errors
@@ -98,6 +123,25 @@ pub async fn list_products(db: &Database) -> Result<Vec<ProductRow>, DatabaseErr
         })
     };
     rows.into_iter().map(row).collect()
+}
+
+/// How an order is now.
+#[derive(Debug, Clone)]
+pub struct OrderNow {
+    /// The member who placed it.
+    pub orderer: MemberId,
+    /// Its state.
+    pub state: OrderState,
+    /// Its version.
+    pub version: Version,
+}
+
+/// Its row.
+#[derive(sqlx::FromRow)]
+struct OrderNowRow {
+    orderer: String,
+    state: String,
+    version: i64,
 }
 
 /// A row of the list of orders.

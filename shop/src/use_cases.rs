@@ -9,6 +9,7 @@ mod edit_order;
 mod first_edit;
 mod forms;
 mod note;
+mod now;
 mod passwords;
 mod save_both;
 mod sessions;
@@ -28,7 +29,7 @@ use tenure::{
 };
 
 use crate::clock::Clock;
-use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Product, Role};
+use crate::domain::{Invalid, Member, MemberId, Note, Order, OrderError, OrderNo, Product, Role};
 use crate::gate::Gate;
 
 pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
@@ -36,11 +37,13 @@ pub use edit_order::{Editing, WholeForm};
 pub use first_edit::ShippingForm;
 pub use forms::{Doing, Kept, Once, SavedForm};
 pub use note::EditingNote;
+pub use now::Watched;
 pub(crate) use passwords::hashed;
 pub use passwords::{MemberRefusal, PasswordChange};
 pub use save_both::{Changes, SavedBoth};
 pub use sessions::{Current, NewSession, Session, SessionId};
 pub use sign_in::{Knock, SignIn};
+pub(crate) use standing::problem;
 pub use stock::{ProductRow, Short};
 pub use supervise::HeldPage;
 
@@ -216,7 +219,11 @@ impl Member {
 
     /// Customers may see and change their own orders; operators all of them.
     fn may_see(&self, order: &Order) -> bool {
-        self.is_operator() || order.orderer() == self.id()
+        self.may_see_orders_of(order.orderer())
+    }
+
+    fn may_see_orders_of(&self, orderer: &MemberId) -> bool {
+        self.is_operator() || orderer == self.id()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The web kit of tenure, for axum: the server side of a form that holds a lease or carries a version.
 //!
 //! - [`beat`]: the heartbeat of an open form, and the lock with its first change;
+//! - [`now`]: the light question of a visible page: has anything changed? It keeps nothing alive;
 //! - [`verdict`]: the permitted actions and the holder of the lock, decided once for lists, pages, forms and heartbeats;
 //! - [`leases`]: the release of a lease, and the scripts that pages load;
 //! - [`sent`]: the response to a form, for browsers and for the page's script;
@@ -22,6 +23,7 @@ pub mod browser_key;
 pub mod csrf;
 pub mod form_id;
 pub mod leases;
+pub mod now;
 pub mod problem;
 pub mod sent;
 pub mod verdict;

@@ -49,7 +49,7 @@ async fn told(
 }
 
 /// The problem, in the reader's language.
-fn in_words(frame: &Frame, no: &OrderNo, problem: Problem) -> Problem {
+pub(super) fn in_words(frame: &Frame, no: &OrderNo, problem: Problem) -> Problem {
     let t = frame.t;
     let said = match problem.code() {
         "not-found" => t.standing_gone().to_owned(),

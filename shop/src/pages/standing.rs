@@ -36,6 +36,11 @@ impl Kind {
         }
     }
 
+    /// The end of the address that says whether its subject has changed.
+    pub(crate) fn now(self) -> &'static str {
+        if self == Kind::Note { "/note/now" } else { "/now" }
+    }
+
     /// Its heartbeat interval, by the policy of its aggregate.
     fn heartbeat(self) -> Duration {
         match self {

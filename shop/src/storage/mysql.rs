@@ -2,7 +2,7 @@
 
 use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
-use super::{Ended, KeptRow, Listed, SavedRow, SessionRow, failed};
+use super::{Ended, KeptRow, Listed, OrderNowRow, SavedRow, SessionRow, failed};
 
 pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     db.migrate(&sqlx::migrate!("migrations/mysql")).await
@@ -34,6 +34,16 @@ pub(super) async fn list_orders(
 ) -> Result<Vec<Listed>, DatabaseError> {
     let list = sqlx::query_as(LIST_ORDERS).bind(orderer).bind(orderer).bind(state).bind(state).bind(limit).bind(offset);
     list.fetch_all(db.mysql()?).await.map_err(failed)
+}
+
+pub(super) async fn order_now(db: &Database, no: &str) -> Result<Option<OrderNowRow>, DatabaseError> {
+    let read = sqlx::query_as("select orderer, state, version from orders where no = ?").bind(no);
+    read.fetch_optional(db.mysql()?).await.map_err(failed)
+}
+
+pub(super) async fn note_now(db: &Database, no: &str) -> Result<Option<i64>, DatabaseError> {
+    let read = sqlx::query_scalar("select version from order_note where order_no = ?").bind(no);
+    read.fetch_optional(db.mysql()?).await.map_err(failed)
 }
 
 pub(super) async fn list_products(db: &Database) -> Result<Vec<(String, i64, i64)>, DatabaseError> {

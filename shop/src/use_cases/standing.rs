@@ -72,7 +72,7 @@ impl Shop {
     }
 }
 
-fn problem(refusal: Refusal) -> Problem {
+pub(crate) fn problem(refusal: Refusal) -> Problem {
     match refusal {
         Refusal::NotAllowed { .. } => Problem::new(403, "forbidden", "This is for others to do"),
         Refusal::Failed(error) => error.into(),

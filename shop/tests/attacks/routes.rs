@@ -7,7 +7,7 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 35] = [
+pub const ROUTES: [(&str, &[&str]); 37] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
@@ -30,8 +30,10 @@ pub const ROUTES: [(&str, &[&str]); 35] = [
     ("/orders/{no}/kept/{id}", &["GET"]),
     ("/orders/{no}/note/edit", &["GET", "POST"]),
     ("/orders/{no}/note/leave", &["POST"]),
+    ("/orders/{no}/note/now", &["GET"]),
     ("/orders/{no}/note/save", &["POST"]),
     ("/orders/{no}/note/{form}", &["GET"]),
+    ("/orders/{no}/now", &["GET"]),
     ("/orders/{no}/shipping", &["GET", "POST"]),
     ("/orders/{no}/start-shipping", &["POST"]),
     ("/sign-in", &["GET", "POST"]),

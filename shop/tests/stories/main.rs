@@ -12,6 +12,7 @@ mod first_edit;
 mod guessing;
 mod merging;
 mod notes;
+mod now;
 mod parcel;
 mod sessions;
 mod sign_in;

@@ -146,6 +146,12 @@ impl Browser {
         self.send(self.client.get(format!("{}{path}", self.base))).await
     }
 
+    /// A page, requested with these headers.
+    pub async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Page {
+        let request = self.client.get(format!("{}{path}", self.base));
+        self.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+    }
+
     pub async fn submit(&self, form: Form) -> Page {
         self.send(self.client.post(format!("{}{}", self.base, form.action)).form(&form.fields)).await
     }
