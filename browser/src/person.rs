@@ -35,6 +35,31 @@ impl Person {
         self.done("goes to a page", self.web.goto(format!("{}{path}", self.base)).await).await;
     }
 
+    /// Goes to a page of another application.
+    pub async fn visits(&self, url: &str) {
+        self.done("goes to a page", self.web.goto(url).await).await;
+    }
+
+    /// Opens this tab's address in another tab, as browsers duplicate one, and continues there.
+    pub async fn duplicates_the_tab(&self) {
+        let address: String = self.finds("location.href").await;
+        self.opens_a_tab().await;
+        self.done("goes to a page", self.web.goto(address).await).await;
+    }
+
+    /// Closes this tab, and continues in the first one.
+    pub async fn closes_this_tab(&self) {
+        self.done("closes the tab", self.web.close_window().await).await;
+        let tabs = self.done("looks at its tabs", self.web.windows().await).await;
+        self.done("goes to the first tab", self.web.switch_to_window(tabs[0].clone()).await).await;
+    }
+
+    /// Continues in the tab with this number, counted from 0.
+    pub async fn turns_to_tab(&self, at: usize) {
+        let tabs = self.done("looks at its tabs", self.web.windows().await).await;
+        self.done("goes to the tab", self.web.switch_to_window(tabs[at].clone()).await).await;
+    }
+
     /// Signs in, as the page of the demo accounts explains.
     pub async fn sign_in(&self, login: &str) {
         self.goes_to("/sign-in").await;
@@ -99,6 +124,29 @@ impl Person {
         self.done("presses keys", pressed.await).await;
     }
 
+    /// Copies this text elsewhere and pastes it at the current focus, with the keyboard.
+    pub async fn pastes(&self, text: &str) {
+        let copied = format!(
+            "((here, box) => (document.body.append(box), box.value = {}, box.select(), document.execCommand('copy'), box.remove(),
+                here.focus()))(document.activeElement, document.createElement('textarea'))",
+            quoted(text)
+        );
+        self.finds::<()>(&copied).await;
+        let key = |kind: &str| json!({ "type": kind, "key": "v", "code": "KeyV", "windowsVirtualKeyCode": 86, "modifiers": 2, "commands": ["paste"] });
+        self.browser_is_told("Input.dispatchKeyEvent", key("keyDown")).await;
+        self.browser_is_told("Input.dispatchKeyEvent", key("keyUp")).await;
+    }
+
+    /// Composes this text at the current focus letter by letter, as an input method for Korean does.
+    pub async fn composes(&self, text: &str) {
+        for (at, _) in text.char_indices().skip(1).chain([(text.len(), ' ')]) {
+            let end = text[..at].chars().count();
+            let composed = json!({ "text": &text[..at], "selectionStart": end, "selectionEnd": end });
+            self.browser_is_told("Input.imeSetComposition", composed).await;
+        }
+        self.browser_is_told("Input.insertText", json!({ "text": text })).await;
+    }
+
     /// Presses Tab until the focus is on that element, as people without a mouse do.
     pub async fn tabs_to(&self, css: &str) {
         self.sees(css).await;
@@ -115,6 +163,11 @@ impl Person {
     /// Is no longer signed in, without having left the page.
     pub async fn loses_the_session(&self) {
         self.done("loses the session", self.web.delete_cookie("shop").await).await;
+    }
+
+    /// Clears the cookies of this browser, as its settings offer.
+    pub async fn clears_all_cookies(&self) {
+        self.done("clears the cookies", self.web.delete_all_cookies().await).await;
     }
 
     /// Signs in in another tab of the same browser, and returns to this one.

@@ -31,7 +31,7 @@ export function keepLease(element) {
 	let hadLease = isHeld; // One that has ended may go on: when nobody took it, and somebody is there again.
 	let told = status.textContent;
 	let idleLimit = Infinity;
-	let end, timer, looking, flight, state, last, hasAsked, hasBeaten, hasSpoken, answeredAt, generation, isRestored, isIdle, isMine, isDropped, isNext, letGo, tag;
+	let end, timer, looking, flight, state, last, hasAsked, hasBeaten, hasSpoken, answeredAt, generation, isRestored, isIdle, isMine, isDropped, isPinned, letGo, tag;
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 
 	const until = (ms, from = clocks()) => (end = from.map((at) => at + ms));
@@ -94,14 +94,15 @@ export function keepLease(element) {
 			button.hidden = !answer.actions.includes(button.dataset.tenureAction);
 			if (answer.next && button.href) button.href = answer.next;
 		}
+		const was = state;
 		show(isHeld && left() <= 0 ? "checking" : answer.mode);
 		if (wasThere && !buttons().some((button) => button === document.activeElement && !button.hidden)) last?.focus();
 		// Announced once: people need no reminder every minute that they are editing.
 		const isNews = answer.said !== told || (hasSpoken && want !== "look");
 		told = answer.said;
-		// A page that stayed after its save has said so.
-		if (isNews && !(isNext && isHeld)) say(told);
-		hasSpoken = failures = isNext = 0;
+		// What was said about a save stays until the person goes on, or something else has to be said.
+		if (isNews && !(isPinned && answer.mode === was)) say(told);
+		hasSpoken = failures = 0;
 		next();
 		// It is free, and there is text to be locked: the person asked before, and was refused.
 		if (answer.mode === "free" && want === "look" && wanted() === "take") ask();
@@ -240,6 +241,7 @@ export function keepLease(element) {
 		if (isTrusted) use();
 		if (!isIn(form, target)) return;
 		last = target;
+		isPinned = false;
 		if (isDropped) isDropped = goOn();
 		arm();
 		if (!hasAsked) begin();
@@ -291,7 +293,7 @@ export function keepLease(element) {
 		signIn.hidden = code !== 401;
 		show(isHeld ? "held" : "free");
 		arm();
-		if (words) say(words);
+		if (words) isPinned = say(words);
 		timer = setTimeout(ask, RETRY_MS[0]);
 	}
 
@@ -314,12 +316,12 @@ export function keepLease(element) {
 		/** It was saved, and is another form from here on: with text that is not saved yet. */
 		restart() {
 			isHeld = hadLease = false;
-			hasAsked = isNext = true;
+			hasAsked = true;
 			letGo?.();
 			claim();
-			show("free");
+			show("held");
 			arm();
-			say(text.textMore);
+			isPinned = say(text.textMore);
 			ask("take");
 		},
 		/** The page is left after an answer; or without saving, which ends its lease. */

@@ -12,7 +12,9 @@ mod merging;
 mod saving;
 mod staying;
 mod stock;
+mod tabs;
 mod travelling;
+mod typing;
 
 use browser::{ORDER, Person};
 

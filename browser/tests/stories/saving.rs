@@ -71,7 +71,7 @@ async fn continuing_after_a_lost_response_saves_on_top() {
     minji.finds::<()>(lossy).await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.clicks("[data-tenure-stop]").await;
-    minji.waits_until("!document.querySelector('[name=message]').readOnly").await;
+    minji.sees("#shipping:not([data-tenure-state=saving])").await;
     minji.types("[name=message]", "Second").await;
     minji.finds::<()>("(window.isLost = false, null)").await;
     saves(&minji).await;
@@ -135,7 +135,6 @@ async fn a_server_that_fails_or_is_busy_leaves_the_text_where_it_is() {
     minji.finds::<()>(failing).await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('wrong on our side')").await;
-    assert!(!minji.finds::<bool>("document.querySelector('[name=message]').readOnly").await);
     minji.finds::<()>("(window.answers = 503, null)").await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('busy')").await;

@@ -143,7 +143,7 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     let page = if status == StatusCode::FORBIDDEN {
         // Cross-site requests do not reach this page, and nothing is sent unchecked.
         let next = if typed.is_blank() { t.csrf_reload() } else { t.csrf_next() };
-        ProblemPage::new(frame.state("E-403"), t.csrf_title()).say(t.csrf_what()).say(next).send_again(typed)
+        ProblemPage::new(frame.state("csrf-failed"), t.csrf_title()).say(t.csrf_what()).say(next).send_again(typed)
     } else {
         let page = ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.unreadable_what());
         page.say(t.incomplete_next()).typed(typed)

@@ -1,0 +1,81 @@
+//! One lock id per tab: a duplicate of a form's tab is another form, and ends nothing of the first.
+
+use std::time::Duration;
+
+use browser::{ORDER, Person, Story};
+
+const FORM_ID: &str = "form[data-tenure-form] [name=form_id]";
+
+async fn is_still_held_by_the_first_tab(story: &Story, park: &Person, generation: i64) {
+    park.turns_to_tab(0).await;
+    park.looks_away_and_back().await;
+    park.sees("form[data-tenure-state=held]").await;
+    let holder = story.holder().await.expect("the first tab holds it");
+    assert_eq!((holder.generation, holder.remaining), (generation, Duration::from_secs(300)));
+}
+
+async fn edits_in_two_tabs(story: &Story) -> (Person, i64) {
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    let generation = story.holder().await.expect("he edits").generation;
+    let first = park.value(FORM_ID).await;
+    park.duplicates_the_tab().await;
+    park.sees("main[data-state=LP-16] form[data-tenure-state=refused]").await;
+    assert_ne!(park.value(FORM_ID).await, first);
+    (park, generation)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_a_duplicated_tab_ends_nothing_of_the_first() {
+    let story = Story::begin().await;
+    let (park, generation) = edits_in_two_tabs(&story).await;
+    park.photo("duplicate").await;
+    park.closes_this_tab().await;
+    is_still_held_by_the_first_tab(&story, &park, generation).await;
+    assert_eq!(park.complaints().await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leaving_a_duplicated_tab_ends_nothing_of_the_first() {
+    let story = Story::begin().await;
+    let (park, generation) = edits_in_two_tabs(&story).await;
+    park.clicks("[form=leave]").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    is_still_held_by_the_first_tab(&story, &park, generation).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn editing_moves_to_the_duplicate_and_back_to_nobody() {
+    let story = Story::begin().await;
+    let (park, generation) = edits_in_two_tabs(&story).await;
+    park.clicks("[data-tenure-action=move]").await;
+    park.sees("form[data-tenure-state=held]").await;
+    assert!(story.holder().await.expect("the second tab").generation > generation);
+    park.types("[name=message]", "In the second tab").await;
+    park.turns_to_tab(0).await;
+    park.sees("main[data-state=OE-12] form[data-tenure-state=lost]").await;
+    park.turns_to_tab(1).await;
+    super::saves(&park).await;
+    assert_eq!(park.reads("dd.typed").await, "In the second tab");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reload_and_back_keep_the_form() {
+    let story = Story::begin().await;
+    for person in [story.person("park").await, story.person_without_memory("park").await] {
+        person.edits_the_order().await;
+        let form = person.value(FORM_ID).await;
+        person.reloads().await;
+        person.sees("form[data-tenure-state=held]").await;
+        person.clicks("header .brand").await;
+        person.waits_until("location.pathname === '/orders'").await;
+        person.goes_back().await;
+        person.sees("form[data-tenure-state=held]").await;
+        // Longer than a page waits for its form: it would be another one by then.
+        person.waits_until("performance.now() > 2500").await;
+        assert_eq!(person.value(FORM_ID).await, form);
+        person.sees("form[data-tenure-state=held]").await;
+        person.clicks("[form=leave]").await;
+        story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+    }
+}
