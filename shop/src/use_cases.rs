@@ -62,14 +62,21 @@ pub struct Shop {
     pub(crate) gate: Arc<Gate>,
 }
 
+/// The time without input after which a form loses its lock, though it is open: long enough for a telephone call about the order.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+
 /// The lock policy of orders. Most people who open the delivery address only read.
 pub(crate) fn order_policy() -> LockPolicy {
-    LockPolicy::exclusive().acquiring(Acquire::OnFirstEdit)
+    unattended(LockPolicy::exclusive().acquiring(Acquire::OnFirstEdit))
 }
 
 /// The lock policy of notes. Two operators may write the note of an order at the same time; both see that.
 pub(crate) fn note_policy() -> LockPolicy {
-    LockPolicy::advisory()
+    unattended(LockPolicy::advisory())
+}
+
+fn unattended(policy: LockPolicy) -> LockPolicy {
+    policy.idle_limit(IDLE).expect("fifteen minutes are between the time to live and the absolute limit")
 }
 
 impl Shop {

@@ -106,6 +106,17 @@ impl LockPolicy {
         self.acquire
     }
 
+    /// How long a lease can be kept alive without the person's input, see [`idle_limit`](Self::idle_limit); `None` for as long as with
+    /// it.
+    pub const fn longest_idle(&self) -> Option<Duration> {
+        self.idle
+    }
+
+    /// How long a lease can be kept alive at all, see [`absolute_limit`](Self::absolute_limit).
+    pub const fn longest_held(&self) -> Duration {
+        self.limit
+    }
+
     /// The interval of heartbeats of an open form: 60 s, or a fifth of the time to live if that is
     /// shorter, unless [`heartbeat`](Self::heartbeat) sets another.
     pub fn heartbeat_interval(&self) -> Duration {

@@ -20,7 +20,7 @@ const clocks = () => [performance.now(), Date.now()];
 
 export function keepLease(element) {
 	const form = bare(element);
-	const { acquire, beat, now, release, heartbeatMs = 60000, expiresInMs, person } = form.dataset;
+	const { acquire, beat, now, release, heartbeatMs = 60000, expiresInMs, idleInMs = Infinity, person } = form.dataset;
 	const main = form.closest("main") ?? document.body;
 	const part = (name) => near(form, name) ?? document.createElement("p");
 	const [banner, countdown, status, texts] = ["banner", "countdown", "status", "texts"].map(part);
@@ -30,7 +30,7 @@ export function keepLease(element) {
 	let isHeld = expiresInMs !== undefined;
 	let hadLease = isHeld; // One that has ended may go on: when nobody took it, and somebody is there again.
 	let told = status.textContent;
-	let idleLimit = Infinity;
+	let idleLimit = +idleInMs;
 	let end, timer, looking, flight, state, last, hasAsked, hasBeaten, hasSpoken, answeredAt, generation, isRestored, isIdle, isMine, isDropped, isPinned, letGo, tag;
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 

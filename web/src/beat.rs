@@ -22,8 +22,9 @@
 //! | 404 `not-found` | the aggregate was deleted |
 //! | 503 | the database did not answer; the same request may be repeated |
 //!
-//! With `keep`, an expired lease is resumed if the lock was not acquired and nothing was saved since: see
-//! [`LockManager::resume`]. An aggregate that did not exist when the form was opened has no version to resume with.
+//! With `keep`, and with `take`, an expired lease is resumed if the lock was not acquired and nothing was saved since: see
+//! [`LockManager::resume`]. A lease that ended at its idle limit is resumed only while the person is there: with an `idle_ms` below
+//! 30 s. So a page warns before ([`HeartbeatResponse::idle_in_ms`]), and sends a heartbeat with the next input. An aggregate that did not exist when the form was opened has no version to resume with.
 //!
 //! ```
 //! use axum::extract::{Path, State};
@@ -225,18 +226,21 @@ impl<A: Aggregate> Beat<A> {
             Want::Look => self.look(&locks, &key).await?,
         };
         let exclusive = locks.policy(key.kind()).is_exclusive();
-        if let Mine::Ended(no_lock) = &mine
-            && !needs_lease
-            && (!exclusive || no_lock.why.permits_a_save_by_version())
-        {
-            mine = Mine::None;
-        }
         let own = match &mine {
             Mine::Alive(lease) | Mine::Resumed(lease) => Some(lease.generation),
             Mine::None | Mine::Ended(_) => None,
         };
         let mut others = locks.holders(&key).await?;
         others.retain(|holder| Some(holder.generation) != own);
+        // A lease that somebody else has now is reported with the reason of its end.
+        let is_free = others.is_empty() || !exclusive;
+        if let Mine::Ended(no_lock) = &mine
+            && !needs_lease
+            && (!exclusive || no_lock.why.permits_a_save_by_version())
+            && (is_free || no_lock.why == LeaseLossReason::Unknown)
+        {
+            mine = Mine::None;
+        }
         let now = aggregates.get(id).await?;
         if now.is_none() && self.seen.is_some() {
             return Err(deleted());
@@ -276,6 +280,17 @@ impl<A: Aggregate> Beat<A> {
             Some(Err(no_lock)) => no_lock,
             None => return Err(Problem::new(500, "failed", "Something went wrong")),
         };
+        self.resumed(locks, aggregates, id, no_lock).await
+    }
+
+    /// Continues an expired lease, if nobody has acquired the lock or saved since.
+    async fn resumed(
+        &self,
+        locks: &LockManager,
+        aggregates: &Repository<A>,
+        id: &A::Id,
+        no_lock: NoLock,
+    ) -> Result<Mine, Problem> {
         let is_to_resume = match no_lock.why {
             LeaseLossReason::Expired { .. } => true,
             LeaseLossReason::IdleLimitReached { .. } => self.idle < PRESENT,
@@ -311,7 +326,7 @@ impl<A: Aggregate> Beat<A> {
             Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. } | LockError::Reserved { .. }) => {
                 return self.look(locks, &key).await;
             }
-            Err(LockError::LockIdUsed(ended)) => return Ok(Mine::Ended(ended)),
+            Err(LockError::LockIdUsed(ended)) => return self.resumed(locks, aggregates, id, *ended).await,
             Err(error) => return Err(error.into()),
         };
         // Compared under the lock: from here on only its holder can save.

@@ -4,9 +4,11 @@
 //! decides what people see; the save itself decides in its transaction whether it succeeds, by the same
 //! rules.
 
+use std::time::Duration;
+
 use tenure::{
-    Owner,
-    lease::{Holder, LeaseLossReason, NoLock},
+    LockPolicy, Owner,
+    lease::{Holder, LeaseLossReason, NoLock, Presence},
     version::Change,
 };
 
@@ -135,6 +137,19 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
         (None, Some(moved), None, None) => Verdict::Outdated { moved, lease: None },
         (None, None, None, None) => Verdict::Free,
     }
+}
+
+/// The time until a held lock is free, if its person does nothing more: its expiry if the form is silent; while heartbeats arrive, the
+/// idle limit of the policy, and its absolute limit in any case.
+///
+/// Without an idle limit, and with heartbeats, that is the absolute limit: a form that is open keeps the lock until then.
+pub fn free_in(holder: &Holder, policy: &LockPolicy) -> Duration {
+    if holder.presence() == Presence::Unreachable {
+        return holder.remaining;
+    }
+    let held = holder.last_active.duration_since(holder.since).unwrap_or_default() + holder.silent;
+    let limit = policy.longest_held().saturating_sub(held);
+    policy.longest_idle().map_or(limit, |idle| limit.min(idle.saturating_sub(holder.idle)))
 }
 
 impl<F> Verdict<F> {

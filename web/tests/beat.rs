@@ -50,7 +50,7 @@ async fn beat(
     let frozen = |order: &Order| order.shipped.then_some("It is on its way.");
     let facts = beat.facts(&locks, &orders, &no, form == "lease", frozen).await?;
     let verdict = decide(beat.owner(), facts);
-    Ok(Json(HeartbeatResponse::new(beat.owner(), &verdict).said(said(&verdict))))
+    Ok(Json(HeartbeatResponse::new(beat.owner(), &verdict).under(&locks.policy("Order")).said(said(&verdict))))
 }
 
 fn said(verdict: &Verdict<&'static str>) -> String {
@@ -261,7 +261,7 @@ async fn first_change_acquires_the_lock_idempotently() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
     let expected = json!({
-        "mode": "held", "state": "", "said": "", "actions": [], "expires_in_ms": 300_000, "generation": null,
+        "mode": "held", "state": "", "said": "", "actions": [], "expires_in_ms": 300_000, "idle_in_ms": null, "generation": null,
         "person": "kim", "next": null
     });
     for want in ["take", "take", "keep", "look"] {
@@ -314,7 +314,7 @@ async fn a_refusal_names_the_holder_and_gives_no_generation_away() {
     let (status, told) = kit.tell(Some(kim()), &kit.open().await, "take", &[]).await;
     let expected = json!({
         "mode": "refused", "state": "", "said": "held by Lee Junho", "actions": [], "expires_in_ms": null,
-        "generation": null, "person": "kim", "next": null
+        "idle_in_ms": null, "generation": null, "person": "kim", "next": null
     });
     assert_eq!((status, &told), (200, &expected));
     assert!(!told.to_string().contains(&lees.id().reveal()));
@@ -405,8 +405,13 @@ async fn form_reports_idle_time_and_expires_at_the_idle_limit() {
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(4 * MINUTE);
     assert_eq!(kit.keep_idle(&form, 4 * MINUTE).await, (200, "held".into(), String::new(), Some(120_000)));
+    let idle_in_ms =
+        async |want| kit.tell(Some(kim()), &form, want, &[("idle_ms", "60000")]).await.1["idle_in_ms"].clone();
+    assert_eq!(idle_in_ms("look").await, 120_000);
+    assert_eq!(idle_in_ms("keep").await, 300_000);
     // A form that sends no idle time counts as active.
     assert_eq!(kit.beat(&kim(), &form, "keep").await, held(""));
+    assert_eq!(idle_in_ms("look").await, 360_000);
 }
 
 #[tokio::test]

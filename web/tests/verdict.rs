@@ -2,16 +2,16 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tenure::{
-    Database, LockId, LockKey, LockManager, Owner, Version,
+    Database, LockId, LockKey, LockManager, LockPolicy, Owner, Version,
     lease::{Holder, LeaseLossReason, NoLock},
     version::Change,
 };
 use tenure_web::beat::HeartbeatResponse;
 use tenure_web::leases::PARTING_GRACE;
-use tenure_web::verdict::{Facts, Mine, Moved, Saving, Verdict, decide};
+use tenure_web::verdict::{Facts, Mine, Moved, Saving, Verdict, decide, free_in};
 
 const AT: SystemTime = SystemTime::UNIX_EPOCH;
 
@@ -387,4 +387,22 @@ async fn the_table() {
         let verdict = decide(&kim(), facts);
         assert_eq!((&verdict, verdict.mode()), (&expected, mode), "{case}");
     }
+}
+
+#[tokio::test]
+async fn held_lock_is_free_at_its_idle_limit_or_without_heartbeats() {
+    let (minute, holder) = (Duration::from_secs(60), held_by_kim().await);
+    let but = |change: &dyn Fn(&mut Holder)| {
+        let mut holder = holder.clone();
+        change(&mut holder);
+        holder
+    };
+    let idle = |minutes: u32| but(&|holder| holder.idle = minutes * minute);
+    let policy = LockPolicy::exclusive().absolute_limit(120 * minute).unwrap().idle_limit(15 * minute).unwrap();
+    assert_eq!([0, 9, 20].map(|since| free_in(&idle(since), &policy)), [15 * minute, 6 * minute, Duration::ZERO]);
+    let silent = but(&|holder| (holder.silent, holder.remaining) = (3 * minute, 2 * minute));
+    assert_eq!(free_in(&silent, &policy), 2 * minute);
+    let long = but(&|holder| holder.last_active = holder.since + 118 * minute);
+    assert_eq!(free_in(&long, &policy), 2 * minute);
+    assert_eq!(free_in(&holder, &LockPolicy::exclusive()), 12 * 60 * minute);
 }

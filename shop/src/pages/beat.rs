@@ -42,8 +42,7 @@ async fn told(
     let member = frame.member.as_ref().ok_or_else(|| Problem::new(401, "session-expired", "Signed out"))?;
     let verdict = match kind {
         Kind::Note => shop.note_form(member, no, &Beat::from_request(request, shop).await?).await?,
-        Kind::Shipping => shop.order_form(member, no, &Beat::from_request(request, shop).await?, false).await?,
-        Kind::Edit => shop.order_form(member, no, &Beat::from_request(request, shop).await?, true).await?,
+        Kind::Shipping | Kind::Edit => shop.order_form(member, no, &Beat::from_request(request, shop).await?).await?,
     };
     Ok(Standing::new(frame, &member.owner(), kind, no, &verdict).told())
 }

@@ -1,11 +1,17 @@
 //! 423: another owner holds the order. Shows the holder, the time of the lease, and the possible actions.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::Response;
-use tenure::{VersionToken, lease::Holder};
+use tenure::{
+    VersionToken,
+    lease::{Holder, Presence},
+};
 use tenure_web::form_id::FormId;
+use tenure_web::verdict::free_in;
 
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
@@ -23,6 +29,8 @@ struct LockedPage {
     f: Frame,
     url: String,
     holder: Holder,
+    /// The time until the order is free, if its holder does nothing more.
+    free_in: Duration,
     is_me: bool,
     what: What,
     view: OrderView,
@@ -68,8 +76,11 @@ impl LockedPage {
     }
 
     fn last_activity(&self) -> Html {
-        let t = self.f.t;
-        t.last_seen(self.f.at(self.holder.last_active), left(t, self.holder.remaining))
+        let (t, typed) = (self.f.t, self.f.at(self.holder.last_input));
+        match self.holder.presence() {
+            Presence::Unreachable => t.last_heard(typed, left(t, self.free_in)),
+            _ => t.last_typed(typed, left(t, self.free_in)),
+        }
     }
 
     /// Moving is for edit forms: a command has nothing to move.
@@ -102,11 +113,12 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         typed: typed(frame.t, attempt.fields),
         seen: attempt.seen,
         next_form: FormId::random(),
+        free_in: free_in(&holder, &shop.locks().policy("Order")),
         holder,
         f: frame.state(state),
     };
     let mut response = page.f.answer(StatusCode::LOCKED, &page);
-    response.headers_mut().insert(RETRY_AFTER, page.holder.remaining.as_secs().max(1).into());
+    response.headers_mut().insert(RETRY_AFTER, page.free_in.as_secs().max(1).into());
     response
 }
 

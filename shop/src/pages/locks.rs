@@ -5,10 +5,11 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::{
-    LockKey,
+    LockKey, LockManager,
     error::{BreakError, ListError},
     lease::{Cursor, Holder, TransferRequest},
 };
+use tenure_web::verdict::free_in;
 
 use super::fields::{Fields, Pairs};
 use super::flash::Flash;
@@ -28,6 +29,7 @@ const KINDS: [&str; 2] = ["Order", "Note"];
 #[template(path = "locks.html")]
 struct LocksPage {
     f: Frame,
+    locks: LockManager,
     kind: Option<&'static str>,
     held: Vec<Holder>,
     /// The start of this page, if it is not the first one, and of the next one.
@@ -75,7 +77,7 @@ impl LocksPage {
     }
 
     fn left(&self, holder: &Holder) -> String {
-        left(self.f.t, holder.remaining)
+        left(self.f.t, free_in(holder, &self.locks.policy(holder.key.kind())))
     }
 
     fn is_open(&self, holder: &Holder) -> bool {
@@ -100,7 +102,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Q
     match place.held(&shop, &visit).await {
         Ok(held) => {
             let state = if held.items.is_empty() { "AC-3" } else { "AC-1" };
-            list(visit, state, place, held, |_| {}, StatusCode::OK)
+            list(&shop, visit, state, place, held, |_| {}, StatusCode::OK)
         }
         Err(refusal) => refusal::plain(visit.frame, refusal),
     }
@@ -166,7 +168,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
                 page.open = Some((key, generation));
                 page.mistakes = vec![mistake];
             };
-            list(visit, "AC-4", place, held, wrong, StatusCode::UNPROCESSABLE_ENTITY)
+            list(&shop, visit, "AC-4", place, held, wrong, StatusCode::UNPROCESSABLE_ENTITY)
         }
         Ended::ByNobody => {
             let notice = |page: &mut LocksPage| {
@@ -176,7 +178,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
                 page.open =
                     page.held.iter().find(|holder| holder.key == key).map(|holder| (key.clone(), holder.generation));
             };
-            list(visit, "AC-7", place, held, notice, StatusCode::CONFLICT)
+            list(&shop, visit, "AC-7", place, held, notice, StatusCode::CONFLICT)
         }
     })
 }
@@ -190,6 +192,7 @@ enum Ended {
 }
 
 fn list(
+    shop: &Shop,
     visit: Visit,
     state: &'static str,
     PageQuery { kind, after }: PageQuery,
@@ -199,6 +202,7 @@ fn list(
 ) -> Response {
     let mut page = LocksPage {
         f: visit.frame.state(state),
+        locks: shop.locks().clone(),
         kind,
         held,
         after,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::{
-    Owner,
+    LockPolicy, Owner,
     lease::{Holder, LeaseLossReason},
 };
 use tenure_web::beat::HeartbeatResponse;
@@ -43,11 +43,15 @@ impl Kind {
 
     /// Its heartbeat interval, by the policy of its aggregate.
     fn heartbeat(self) -> Duration {
+        self.policy().heartbeat_interval()
+    }
+
+    /// The lock policy of its aggregate.
+    fn policy(self) -> LockPolicy {
         match self {
             Kind::Shipping | Kind::Edit => use_cases::order_policy(),
             Kind::Note => use_cases::note_policy(),
         }
-        .heartbeat_interval()
     }
 
     /// The kind with this code.
@@ -71,6 +75,8 @@ pub(crate) struct Standing {
     pub(crate) heartbeat_ms: u128,
     /// The time until the form's own lease expires, in milliseconds.
     pub(crate) expires_in_ms: Option<u64>,
+    /// The time until its idle limit ends it, in milliseconds.
+    pub(crate) idle_in_ms: Option<u64>,
     told: HeartbeatResponse,
     quiet: bool,
 }
@@ -80,9 +86,10 @@ impl Standing {
     pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
         let (state, said) = words(f, kind, verdict);
         let actions = actions(verdict);
-        let told = HeartbeatResponse::new(me, verdict).state(state).said(said.plain()).actions(actions.iter().copied());
+        let told = HeartbeatResponse::new(me, verdict).under(&kind.policy());
+        let told = told.state(state).said(said.plain()).actions(actions.iter().copied());
         let told = if let Verdict::Saved = verdict { told.next(order_url(no)) } else { told };
-        let (mode, expires_in_ms) = (told.mode, told.expires_in_ms);
+        let (mode, expires_in_ms, idle_in_ms) = (told.mode, told.expires_in_ms, told.idle_in_ms);
         Standing {
             state,
             mode,
@@ -90,6 +97,7 @@ impl Standing {
             actions,
             heartbeat_ms: kind.heartbeat().as_millis(),
             expires_in_ms,
+            idle_in_ms,
             told,
             quiet: false,
         }
@@ -161,6 +169,8 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         }
         Verdict::Ended { why, moved: None } => ("OE-7", t.standing_lapsed(ended(f, why))),
         Verdict::Free if kind == Kind::Note => ("OE-24", t.note_alone().into()),
+        // Its form had a lease.
+        Verdict::Free if kind == Kind::Edit => ("OE-7", t.standing_lapsed_free().into()),
         Verdict::Free => ("OE-0b", t.reserved_when_changed().into()),
     }
 }
@@ -185,9 +195,8 @@ pub(crate) fn ended(f: &Frame, why: &LeaseLossReason) -> Html {
             t.lost_broken(by, f.at(*at), reason.as_str())
         }
         LeaseLossReason::HandedOver { to, at } => t.lost_handed_over(to, f.at(*at)),
-        LeaseLossReason::Expired { at }
-        | LeaseLossReason::IdleLimitReached { at }
-        | LeaseLossReason::LimitReached { at } => t.lost_lapsed(f.at(*at)),
+        LeaseLossReason::IdleLimitReached { at } => t.lost_idle(f.at(*at)),
+        LeaseLossReason::Expired { at } | LeaseLossReason::LimitReached { at } => t.lost_lapsed(f.at(*at)),
         LeaseLossReason::Released { at } => t.lost_finished(f.at(*at)),
         _ => t.lost_unknown().into(),
     }

@@ -6,8 +6,9 @@ use crate::domain::Problem;
 texts! {
     locks_title: "Being edited now", "편집 중인 주문";
     locks_intro:
-        "Everything that somebody has open for editing. A lock frees itself when its form is closed or falls silent.",
-        "누군가 수정하려고 열어 둔 항목입니다. 양식을 닫거나 활동이 없으면 잠금은 저절로 풀립니다.";
+        "Everything that somebody has open for editing. A lock frees itself when its form is closed, or when nobody \
+         types into it any more.",
+        "누군가 수정하려고 열어 둔 항목입니다. 양식을 닫거나 입력이 없으면 잠금은 저절로 풀립니다.";
     filter_by_type: "Filter by type", "종류별 보기";
     type_all: "All", "전체";
     type_order: "Orders", "주문";
@@ -17,7 +18,7 @@ texts! {
     what_is_locked: "What", "대상";
     holder: "Who", "편집하는 사람";
     since: "Since", "시작";
-    last_active: "Last active", "마지막 활동";
+    last_active: "Last input", "마지막 입력";
     frees_itself_in: "Frees itself in", "자동 해제까지";
     generation: "Generation", "세대";
     actions: "Actions", "작업";

@@ -46,9 +46,12 @@ texts! {
     held_self(time):
         "You have been editing since {time}, in another tab or on another device.",
         "{time}부터 다른 탭이나 다른 기기에서 내가 수정하고 있습니다.";
-    last_seen(time, left):
-        "The form was last active at {time}. If it stays silent, the order is free in {left}.",
-        "마지막 활동은 {time}입니다. 활동이 없으면 {left} 뒤에 수정할 수 있습니다.";
+    last_typed(time, left):
+        "Last input: {time}. Without another, the order is free in {left}.",
+        "마지막 입력은 {time}입니다. 더 입력이 없으면 {left} 뒤에 수정할 수 있습니다.";
+    last_heard(time, left):
+        "Last input: {time}. The form does not answer: it was closed, or its device is asleep or offline. The order is free in {left}.",
+        "마지막 입력은 {time}입니다. 창이 닫혔거나 기기가 절전 또는 오프라인 상태입니다. {left} 뒤에 수정할 수 있습니다.";
     locked_nothing_lost:
         "Nothing was saved. What you typed is kept on this page; [Try again] sends it again.",
         "저장하지 않았습니다. 입력한 내용은 이 페이지에 남아 있으며, [다시 시도]를 누르면 다시 보냅니다.";
@@ -86,6 +89,9 @@ texts! {
     lost_lapsed(time):
         "Your time to edit ran out at {time}.",
         "{time}에 편집 시간이 끝났습니다.";
+    lost_idle(time):
+        "At {time} your editing ended, because nothing had been typed for 15 minutes.",
+        "15분 동안 입력이 없어 {time}에 편집이 끝났습니다.";
     lost_handed_over(name, time): "You handed the editing over to {name} at {time}.", "{time}에 {name} 님에게 편집을 넘겼습니다.";
     lost_unchanged:
         "Nobody has changed the order meanwhile. You can go on where you were.",

@@ -13,6 +13,9 @@ texts! {
     standing_resumed:
         "You were away, and nobody changed the order. You can go on.",
         "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
+    standing_lapsed_free:
+        "The order is not reserved for you any more. Nobody has changed it: go on typing, and it is yours again.",
+        "편집 시간이 끝났지만 그사이 주문을 바꾼 사람은 없습니다. 계속 입력하면 다시 수정할 수 있습니다.";
     standing_outdated(who):
         "{who} You can go on: when you save, you will see both changes side by side.",
         "{who} 계속 입력해도 됩니다. 저장할 때 두 변경을 나란히 보여 드립니다.";
@@ -57,6 +60,9 @@ texts! {
     js_warn:
         "Your reservation ends at {time}, unless the connection comes back before.",
         "연결이 돌아오지 않으면 {time}에 편집 시간이 끝납니다.";
+    js_idle:
+        "Are you still there? Editing ends at {time}. Any key continues.",
+        "계속 수정하고 계신가요? {time}에 편집이 끝납니다. 아무 키나 누르면 계속됩니다.";
     js_saving: "Saving …", "저장하는 중…";
     js_unknown:
         "We do not know yet whether it was saved. Nothing that you typed is lost, and it is saved at most once.",

@@ -98,7 +98,8 @@ impl Shop {
         }
     }
 
-    /// Saves the form: checks the lease, changes the order and releases the lease, in one transaction.
+    /// Saves the form and releases its lease, in one transaction. A lease that has lapsed is not needed if nobody else holds the lock:
+    /// then the version decides. A form whose lease was broken or taken over is refused.
     pub async fn save_edit(
         &self,
         actor: &Member,
@@ -109,7 +110,7 @@ impl Shop {
         doing: &Doing,
     ) -> Result<Version, Refusal> {
         may_add(actor, &form.lines)?;
-        let update = self.change(actor, no, seen, "edit order").await?.releasing(id);
+        let update = self.change(actor, no, seen, "edit order").await?.from_form(seen, Some(id));
         let command = |order: &mut Order| {
             order.change_shipping_info(form.info.clone())?;
             order.change_lines(form.lines.clone())

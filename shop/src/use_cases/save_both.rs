@@ -36,8 +36,7 @@ pub struct SavedBoth {
 
 impl Shop {
     /// Saves the person's changes on top of all saves of others since version `seen`. If another person has changed
-    /// the same field, it is a conflict. The whole order is saved under its lease only; the form for the address may have none. Either
-    /// is released.
+    /// the same field, it is a conflict. A lease of the form is released; one that has lapsed is not needed.
     pub async fn save_both(
         &self,
         actor: &Member,
@@ -48,10 +47,8 @@ impl Shop {
         doing: &Doing,
     ) -> Result<SavedBoth, Refusal> {
         may_add(actor, changes.lines.as_deref().unwrap_or_default())?;
-        let update = match changes.lines {
-            Some(_) => self.change(actor, no, seen, "edit order").await?.releasing(id),
-            None => self.change(actor, no, seen, "change shipping info").await?.from_form(seen, Some(id)),
-        };
+        let command = if changes.lines.is_some() { "edit order" } else { "change shipping info" };
+        let update = self.change(actor, no, seen, command).await?.from_form(seen, Some(id));
         let Doing::Save(once) = doing else {
             let version = update.dry_run(|order| changes.apply(order)).await?.version();
             return Ok(SavedBoth { version, with: Vec::new() });

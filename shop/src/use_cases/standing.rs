@@ -10,7 +10,7 @@ use super::{Refusal, Shop};
 use crate::domain::{Member, Note, Order, OrderNo, OrderState, Role};
 
 impl Shop {
-    /// A form of an order: either it cannot be saved without its lease, or its version decides.
+    /// A form of an order. One whose lease has lapsed is saved by its version.
     ///
     /// # Errors
     /// Those of [`Beat::facts`]; 404 for an order that this member may not see.
@@ -19,11 +19,10 @@ impl Shop {
         actor: &Member,
         no: &OrderNo,
         beat: &Beat<Order>,
-        needs_lease: bool,
     ) -> Result<Verdict<OrderState>, Problem> {
         self.order_of(actor, no).await.map_err(problem)?;
         let frozen = |order: &Order| (!order.is_changeable()).then(|| order.state());
-        let facts = self.counted(actor, beat, beat.facts(&self.locks, &self.orders, no, needs_lease, frozen)).await?;
+        let facts = self.counted(actor, beat, beat.facts(&self.locks, &self.orders, no, false, frozen)).await?;
         self.verdict(actor, beat, facts).await
     }
 

@@ -55,7 +55,7 @@ const EXPECTED: [(&str, [&str; 5]); 40] = [
     ("POST /orders/{no}/edit", ["401", "303 404", "403", "303 423", "409"]),
     ("POST /orders/{no}/edit/leave", ["401", "303 404", "403", "303 200", "409"]),
     ("POST /orders/{no}/edit/move-here", ["401", "303 404", "403", "303 423", "409"]),
-    ("POST /orders/{no}/edit/save", ["401", "303 404", "403", "303 410", "409"]),
+    ("POST /orders/{no}/edit/save", ["401", "303 404", "403", "303 423", "409"]),
     ("GET /orders/{no}/edit/{form}", ["303 /sign-in", "404", "404", "423", "423"]),
     ("GET /orders/{no}/kept/{id}", ["303 /sign-in", "404", "404", "404", "404"]),
     ("GET /orders/{no}/note/edit", ["303 303", "303 404", "303 404", "303 200", "303 200"]),

@@ -58,13 +58,15 @@ async fn corrected_order_form_does_not_conflict_with_itself() {
     let minji = server.sign_in("minji").await;
     let form = minji.edit(ORDER).await.form(SAVE).with("message", "first");
     minji.submit(form.clone()).await.is(200);
-    // The save released the lease, so it is acquired again; and then it is her own version that she changes.
-    let again = minji.submit(form.with("message", "second")).await;
-    // Nothing tells her that "second" is saved.
-    assert_eq!(again.is(410).says("second").state(), "OE-29");
-    let reopened = minji.submit(again.form(EDIT)).await.is(200).form(SAVE);
-    assert_eq!(reopened.value("version"), token(ORDER, 2));
-    minji.submit(reopened).await.is(200).says("second");
+    // The save released the lease. While somebody else has the order the form is finished, and nothing says that "second" is saved.
+    let park = server.sign_in("park").await;
+    let his = park.edit(ORDER).await.is(200).form("/orders/2026-000300/edit/leave");
+    let refused = minji.submit(form.clone().with("message", "second")).await;
+    assert_eq!(refused.is(410).says("second").state(), "OE-29");
+    park.submit(his).await.is(200);
+    // Then it is her own version that she changes.
+    minji.submit(form.with("message", "second")).await.is(200).says("second");
+    assert_eq!((server.order(ORDER).await.1, server.held().await), (3, vec![]));
 }
 
 #[tokio::test]
@@ -219,10 +221,11 @@ async fn expired_lease_resumes_only_if_nothing_changed() {
     let (_, told) = minji.beat("edit", &form, "keep").await;
     assert_eq!(
         (&told["mode"], &told["state"], &told["actions"]),
-        (&"lost".into(), &"OE-8".into(), &serde_json::json!(["again"]))
+        (&"moved".into(), &"OE-25".into(), &serde_json::json!(["save"]))
     );
     assert!(told["said"].as_str().unwrap().contains("박서연"), "{told}");
-    minji.submit(form).await.is(410).says("박서연").says("after lunch");
+    let compared = minji.submit(form).await;
+    assert_eq!(compared.is(409).says("박서연").says("after lunch").state(), "CP-1");
 }
 
 #[tokio::test]

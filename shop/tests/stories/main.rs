@@ -14,6 +14,7 @@ mod merging;
 mod notes;
 mod now;
 mod parcel;
+mod presence;
 mod sessions;
 mod sign_in;
 mod stock;

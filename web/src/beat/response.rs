@@ -1,7 +1,9 @@
 //! The response to a heartbeat.
 
+use std::time::Duration;
+
 use serde::Serialize;
-use tenure::Owner;
+use tenure::{LockPolicy, Owner};
 
 use crate::verdict::Verdict;
 
@@ -19,12 +21,19 @@ pub struct HeartbeatResponse {
     /// The time until the form's own lease expires, in milliseconds, if it has one. A duration, because browsers' clocks are
     /// wrong.
     pub expires_in_ms: Option<u64>,
+    /// The time until the form's own lease ends although heartbeats arrive, in milliseconds: at the idle limit of the policy, without
+    /// further input of the person. `None` without a lease, or without such a limit. The page asks before, and sends a heartbeat with
+    /// the first input: then it is the whole limit again.
+    pub idle_in_ms: Option<u64>,
     /// The generation of the person's own lease elsewhere, for `instead_of`.
     pub generation: Option<i64>,
     /// The signed-in person.
     pub person: String,
     /// The address to go to when the form is finished.
     pub next: Option<String>,
+    /// The time since the person's last input, of the form's own lease.
+    #[serde(skip)]
+    idle: Option<Duration>,
 }
 
 impl HeartbeatResponse {
@@ -43,11 +52,30 @@ impl HeartbeatResponse {
             state: String::new(),
             said: String::new(),
             actions: Vec::new(),
-            expires_in_ms: lease.map(|lease| u64::try_from(lease.remaining.as_millis()).unwrap_or(u64::MAX)),
+            expires_in_ms: lease.map(|lease| millis(lease.remaining)),
+            idle_in_ms: None,
             generation,
             person: me.id.clone(),
             next: None,
+            idle: lease.map(|lease| lease.idle),
         }
+    }
+
+    /// Sets the time until the idle limit of this policy ends the lease, so that the page can ask before.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use tenure::{Owner, LockPolicy};
+    /// # use tenure_web::{beat::HeartbeatResponse, verdict::Verdict};
+    /// # fn told(me: &Owner, verdict: &Verdict<()>) -> Result<HeartbeatResponse, Box<dyn std::error::Error>> {
+    /// let notes = LockPolicy::exclusive().idle_limit(Duration::from_secs(15 * 60))?;
+    /// Ok(HeartbeatResponse::new(me, verdict).under(&notes))
+    /// # }
+    /// ```
+    pub fn under(self, policy: &LockPolicy) -> Self {
+        let limit = policy.longest_idle();
+        let left = limit.zip(self.idle).map(|(limit, idle)| millis(limit.saturating_sub(idle)));
+        HeartbeatResponse { idle_in_ms: left, ..self }
     }
 
     /// Sets the message.
@@ -69,4 +97,8 @@ impl HeartbeatResponse {
     pub fn next(self, next: impl Into<String>) -> Self {
         HeartbeatResponse { next: Some(next.into()), ..self }
     }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
