@@ -27,7 +27,7 @@ async fn looks_as(story: &Story, login: &str, language: &str) -> Person {
 /// Puts the cursor to the end of a field and presses a key there.
 async fn begins_to_type(person: &Person, text: &str) {
     person.clicks("[name=message]").await;
-    person.presses(text).await;
+    person.presses(browser::Key::End + text).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 mod accessible;
 mod account;
 mod drafts;
+mod elsewhere;
 mod first_edit;
 mod keyboard;
 mod layout;

@@ -125,8 +125,8 @@ async fn every_key_counts_when_the_lease_is_lost() {
         minji.looks_away_and_back().await;
         writes(&minji, answer).await;
     }
-    minji.sees("#shipping[data-tenure-state=refused]").await;
-    writes(&minji, "refused").await;
+    minji.sees("#shipping[data-tenure-state=lost]").await;
+    writes(&minji, "lost").await;
     assert_eq!(minji.drafts().await, 1, "and it is kept");
 }
 
