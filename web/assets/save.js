@@ -104,7 +104,9 @@ export function saveFrom(element, lease, text) {
 		check.hidden = stop.hidden = true;
 		if (submitter) submitter.textContent = label;
 		text.wait(false);
-		if (!isNext) return lease.goOn(answer ? answer.detail || lease.text.textFailed : lease.text.textStopped, answer?.status);
+		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
+		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
+		if (!isNext) return lease.goOn(answer ? answer.detail || failed : textStopped, answer?.status);
 		adopt(form, { version: answer.version });
 		text.close();
 		lease.restart();
