@@ -103,6 +103,8 @@ export function keepLease(element) {
 		// What was said about a save stays until the person goes on, or something else has to be said.
 		if (isNews && !(isPinned && answer.mode === was)) say(told);
 		hasSpoken = failures = 0;
+		isIdle = false;
+		tick();
 		next();
 		// It is free, and there is text to be locked: the person asked before, and was refused.
 		if (answer.mode === "free" && want === "look" && wanted() === "take") ask();
@@ -192,7 +194,7 @@ export function keepLease(element) {
 		countdown.hidden = quietly || Math.min(seconds, idleSeconds) > SAID_S[0];
 		if (countdown.hidden) return;
 		countdown.textContent = new Date(Math.max(0, Math.min(seconds, idleSeconds)) * 1000).toISOString().slice(15, 19);
-		if (SAID_S.includes(seconds)) hasSpoken = say(text.textWarn) && failures;
+		if (SAID_S.includes(seconds) && !isIdle) hasSpoken = say(text.textWarn) && failures;
 		if (idleSeconds <= 0 && Date.now() - answeredAt > SOON_MS) ask();
 		if (seconds > 0) return;
 		show("checking");

@@ -5,6 +5,7 @@ mod account;
 mod drafts;
 mod elsewhere;
 mod first_edit;
+mod idle;
 mod keyboard;
 mod layout;
 mod live;
