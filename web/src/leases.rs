@@ -68,6 +68,7 @@ pub fn scripts<S: Clone + Send + Sync + 'static>(path: &str) -> Router<S> {
 
 #[derive(Deserialize)]
 struct Viewer {
+    #[serde(default)]
     person: String,
 }
 

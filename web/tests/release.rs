@@ -11,6 +11,7 @@ use axum::{Extension, Router};
 use serde_json::Value;
 use tempfile::TempDir;
 use tenure::{Database, Lease, LockKey, LockManager, Owner, clock::ManualClock, storage::ConnectOptions};
+use tenure_web::browser_key::BrowserKey;
 use tenure_web::leases::{self, PARTING_GRACE};
 use tower::ServiceExt;
 
@@ -168,5 +169,40 @@ async fn the_scripts_and_all_that_they_import_are_served() {
         served.push(name);
     }
     served.sort();
-    assert_eq!(served, ["lease.js", "save.js", "tenure.js", "text.js"]);
+    assert_eq!(served, ["form.js", "lease.js", "save.js", "tenure.js", "text.js"]);
+}
+
+/// The answer to a request for new hidden fields by this person, from a page of Kim's.
+async fn new_form(kit: &Kit, who: Option<Owner>) -> (u16, Value) {
+    let key = BrowserKey::from_cookie(&"0a".repeat(32)).unwrap();
+    let csrf = key.csrf(who.as_ref().map(|owner| &*owner.id));
+    let app: Router = leases::router(kit.locks.clone());
+    let app = app.layer(Extension(csrf)).layer(Extension(key));
+    let app = if let Some(owner) = who { app.layer(Extension(owner)) } else { app };
+    let response = app.oneshot(Request::get("/form?person=kim").body(Body::empty()).unwrap()).await.unwrap();
+    let status = response.status().as_u16();
+    assert!(status != 200 || response.headers()[CACHE_CONTROL] == "no-store");
+    (status, serde_json::from_slice(&to_bytes(response.into_body(), 10_000).await.unwrap()).unwrap())
+}
+
+#[tokio::test]
+async fn new_form_has_the_lock_id_of_its_form_in_this_browser() {
+    let kit = Kit::new().await;
+    let (status, first) = new_form(&kit, Some(kim())).await;
+    let (_, second) = new_form(&kit, Some(kim())).await;
+    let key = BrowserKey::from_cookie(&"0a".repeat(32)).unwrap();
+    let form = first["fields"]["form_id"].as_str().unwrap().parse().unwrap();
+    assert_eq!((status, first["fields"]["lid"].as_str()), (200, Some(&*key.lock_id("kim", form).reveal())));
+    assert_eq!(first["fields"]["csrf"], key.csrf(Some("kim")).to_string());
+    assert_ne!(first["fields"]["form_id"], second["fields"]["form_id"]);
+    assert_eq!(kit.holders().await, [], "it is not acquired yet");
+}
+
+#[tokio::test]
+async fn new_form_is_only_for_the_person_of_the_page() {
+    let kit = Kit::new().await;
+    for (who, status, code) in [(None, 401, "session-expired"), (Some(lee()), 409, "other-person")] {
+        let (found, problem) = new_form(&kit, who).await;
+        assert_eq!((found, &problem["code"]), (status, &Value::from(code)));
+    }
 }

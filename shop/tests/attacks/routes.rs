@@ -7,7 +7,7 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 37] = [
+pub const ROUTES: [(&str, &[&str]); 39] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
@@ -40,6 +40,8 @@ pub const ROUTES: [(&str, &[&str]); 37] = [
     ("/sign-out", &["POST"]),
     ("/stock", &["GET"]),
     ("/stock/receive", &["POST"]),
+    ("/tenure/form", &["GET"]),
+    ("/tenure/form.js", &["GET"]),
     ("/tenure/lease.js", &["GET"]),
     ("/tenure/release", &["POST"]),
     ("/tenure/save.js", &["GET"]),
