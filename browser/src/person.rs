@@ -147,6 +147,12 @@ impl Person {
         self.browser_is_told("Input.insertText", json!({ "text": text })).await;
     }
 
+    /// Answers the browser's question.
+    pub async fn answers(&self, yes: bool) {
+        let answered = if yes { self.web.accept_alert().await } else { self.web.dismiss_alert().await };
+        self.done("answers the question", answered).await;
+    }
+
     /// Presses Tab until the focus is on that element, as people without a mouse do.
     pub async fn tabs_to(&self, css: &str) {
         self.sees(css).await;

@@ -1,12 +1,14 @@
 // The scripts of pages with forms: form.js has what they share, text.js keeps the typed text, lease.js tracks the state of the form,
-// save.js sends it.
+// save.js sends it, kept.js is about text whose form is gone.
 
 import { bare, hidden } from "./form.js";
+import { count, showKept } from "./kept.js";
 import { keepLease } from "./lease.js";
 import { saveFrom } from "./save.js";
-import { begin, drop, erase, forget, keepText } from "./text.js";
+import { begin, drafts, dropAll, erase, forget, keepText } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
+const leases = [];
 
 for (const element of all("form[data-tenure-form]")) {
 	let lease;
@@ -16,8 +18,8 @@ for (const element of all("form[data-tenure-form]")) {
 	// A page about a form without its text in fields: it is about the drafts of that form.
 	const text = form.dataset.restore
 		? keepText(element, () => lease?.begin())
-		: { done: () => forget(id()), rebase: () => forget(id()), drop: () => drop(id()), close() {}, wait() {} };
-	lease = keepLease(element);
+		: { done: () => forget(id()), rebase: () => forget(id()), drop: () => dropAll(id()), close() {}, wait() {} };
+	leases.push((lease = keepLease(element)));
 	saveFrom(element, lease, text);
 	// Leaving without saving, or taking the others' changes: the draft is dropped, and can be restored for a while.
 	for (const way of all("[data-tenure-drop]"))
@@ -29,8 +31,17 @@ for (const element of all("form[data-tenure-form]")) {
 		});
 }
 
-// Signing out erases the drafts when the page is left: a person who stays, when the browser asks, has lost nothing.
+for (const box of all("[data-tenure-kept]")) showKept(box);
+for (const field of all("[data-tenure-count]")) count(field);
+
+// Signing out erases the drafts when the page is left, and says so before: a person who stays has lost nothing.
 let isLeaving = false;
-for (const form of all("form[data-tenure-erase]")) form.addEventListener("submit", () => (isLeaving = true));
+for (const form of all("form[data-tenure-erase]"))
+	form.addEventListener("submit", (event) => {
+		const { textErases } = form.dataset;
+		if (textErases && drafts().some(({ dropped }) => !dropped) && !confirm(textErases)) return event.preventDefault();
+		isLeaving = true;
+		if (textErases) for (const lease of leases) lease.leave(true);
+	});
 addEventListener("input", () => (isLeaving = false));
 addEventListener("pagehide", () => isLeaving && erase());

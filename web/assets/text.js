@@ -68,7 +68,8 @@ export function store(use) {
 	} catch {}
 }
 
-function drafts() {
+/** All drafts of this browser, the newest first. */
+export function drafts() {
 	const found = [];
 	for (const key of store(() => Object.keys(localStorage)) ?? []) {
 		if (!key.startsWith(KEY)) continue;
@@ -102,9 +103,12 @@ export function forget(formId) {
 	for (const draft of drafts()) if (draft.form_id === formId) remove(draft);
 }
 
-/** The drafts of a form whose text was dropped: they can be restored for a while. */
-export function drop(formId) {
-	for (const draft of drafts()) if (draft.form_id === formId) put({ ...draft, dropped: Date.now() });
+/** A draft whose text was dropped: it can be restored for a while. */
+export const drop = (draft) => put({ ...draft, dropped: Date.now() });
+
+/** All drafts of a form, as one. */
+export function dropAll(formId) {
+	for (const draft of drafts()) if (draft.form_id === formId) drop(draft);
 }
 
 /** Keeps the text of this form. `onWrite` is called after a draft was put into the fields. */
@@ -267,7 +271,7 @@ export function keepText(element, onWrite) {
 		drop() {
 			save();
 			closed = true;
-			drop(form_id());
+			dropAll(form_id());
 		},
 	};
 }

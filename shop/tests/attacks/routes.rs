@@ -7,7 +7,7 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 39] = [
+pub const ROUTES: [(&str, &[&str]); 40] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
@@ -42,6 +42,7 @@ pub const ROUTES: [(&str, &[&str]); 39] = [
     ("/stock/receive", &["POST"]),
     ("/tenure/form", &["GET"]),
     ("/tenure/form.js", &["GET"]),
+    ("/tenure/kept.js", &["GET"]),
     ("/tenure/lease.js", &["GET"]),
     ("/tenure/release", &["POST"]),
     ("/tenure/save.js", &["GET"]),

@@ -36,7 +36,7 @@ use Who::*;
 /// For each route the status for a stranger (with or without minji's browser), another customer, one with her token, an operator,
 /// and an operator who sends her form. For a redirect it is followed by the status of the next page.
 #[rustfmt::skip]
-const EXPECTED: [(&str, [&str; 5]); 42] = [
+const EXPECTED: [(&str, [&str; 5]); 43] = [
     ("GET /", ["303 /orders", "303 /orders", "303 /orders", "303 /orders", "303 /orders"]),
     ("GET /account", ["303 /sign-in", "200", "200", "200", "200"]),
     ("GET /account/password", ["303 /sign-in", "200", "200", "200", "200"]),
@@ -73,6 +73,7 @@ const EXPECTED: [(&str, [&str; 5]); 42] = [
     ("POST /stock/receive", ["401", "403", "403", "400", "409"]),
     ("GET /tenure/form", ["401", "409", "409", "409", "409"]),
     ("GET /tenure/form.js", ["200", "200", "200", "200", "200"]),
+    ("GET /tenure/kept.js", ["200", "200", "200", "200", "200"]),
     ("GET /tenure/lease.js", ["200", "200", "200", "200", "200"]),
     ("POST /tenure/release", ["401", "204", "204", "204", "204"]),
     ("GET /tenure/save.js", ["200", "200", "200", "200", "200"]),

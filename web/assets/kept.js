@@ -1,0 +1,49 @@
+// Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
+
+import { drafts, drop } from "./text.js";
+
+/** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
+export function showKept(box) {
+	const { person, forms, timeZone, textAt, textCopied, textDiscarded } = box.dataset;
+	const [status, text, copy, discard] = ["status", "text", "copy", "discard"].map((name) => box.querySelector(`[data-tenure-kept-${name}]`));
+	const label = (name) => [...box.querySelectorAll("[data-tenure-kept-label]")].find((of) => of.dataset.tenureKeptLabel === name)?.textContent ?? name;
+	const words = ([name, values]) => values.filter(Boolean).map((value) => (value === true ? label(name) : `${label(name)}: ${value}`));
+	let draft;
+
+	function next() {
+		draft = drafts().find((draft) => draft.person === person && forms.split("|").includes(draft.form) && !draft.dropped);
+		for (const part of [text, copy, discard]) part.hidden = !draft;
+		if (!draft) return;
+		box.hidden = false;
+		const time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone };
+		status.textContent = textAt.replace("{time}", new Intl.DateTimeFormat(document.documentElement.lang || [], time).format(draft.at));
+		text.value = Object.entries(draft.typed).flatMap(words).join("\n");
+	}
+
+	copy.addEventListener("click", () => {
+		text.select();
+		// Pages over plain HTTP have no clipboard of their own.
+		if (document.execCommand("copy")) status.textContent = textCopied;
+	});
+	discard.addEventListener("click", () => {
+		drop(draft);
+		next();
+		if (!draft) status.textContent = textDiscarded;
+	});
+	next();
+}
+
+/** The characters of a field, once the limit is near. The field takes more: a text that is too long is shortened, not cut. */
+export function count(field) {
+	const counter = field.closest(".field, label, form")?.querySelector("[data-tenure-counter]");
+	const most = +field.dataset.tenureCount;
+	const say = () => {
+		const count = [...field.value].length;
+		const numbers = { count, max: most, over: count - most };
+		const words = count > most ? counter.dataset.textOver : counter.dataset.textCount;
+		counter.hidden = count < most * 0.8;
+		counter.textContent = words.replace(/{(\w+)}/g, (_, name) => numbers[name].toLocaleString(document.documentElement.lang || []));
+	};
+	field.addEventListener("input", say);
+	say();
+}
