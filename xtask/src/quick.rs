@@ -1,6 +1,6 @@
 //! `cargo xtask test`: what CI runs. At most twenty minutes on two cores, build included; everything else is `cargo xtask verify`.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -136,28 +136,70 @@ pub(crate) fn run(only: &[&Step]) -> ExitCode {
     let mut ran: Vec<_> = FIRST.iter().chain([&*BUILD]).filter(is_chosen).map(|step| step.run(LIMIT)).collect();
     match ran.iter().any(|ran| ran.name == BUILD.name && ran.result.is_err()) {
         true => println!("nothing is run, because the build failed"),
-        false => ran.extend(beside(THEN.iter().filter(is_chosen).collect())),
+        false => ran.extend(run_beside(&THEN.iter().filter(is_chosen).collect::<Vec<_>>())),
     }
     steps::report(&ran, begun.elapsed())
 }
 
 /// Runs steps beside each other; one alone has its output on the terminal.
-fn beside(steps: VecDeque<&'static Step>) -> Vec<Ran> {
-    if let [step] = *Vec::from_iter(&steps) {
-        return vec![step.run(LIMIT)];
-    }
-    let (left, done) = (Mutex::new(steps), Mutex::new(Vec::new()));
-    let one_after_the_other = || {
-        while let Some(step) = locked(&left).pop_front() {
+fn run_beside(steps: &[&'static Step]) -> Vec<Ran> {
+    match steps {
+        [step] => vec![step.run(LIMIT)],
+        steps => beside(steps, |step| {
             let ran = step.run_beside(LIMIT);
             println!("{}", ran.line());
-            locked(&done).push(ran);
+            ran
+        }),
+    }
+}
+
+/// Does some of these at the same time, and returns the results in the order of their ends.
+fn beside<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (left, done) = (Mutex::new(items.iter()), Mutex::new(Vec::new()));
+    // The iterator must not stay locked during the work.
+    let next = || locked(&left).next();
+    thread::scope(|scope| {
+        for _ in 0..BESIDE {
+            scope.spawn(|| {
+                while let Some(item) = next() {
+                    let result = work(item);
+                    locked(&done).push(result);
+                }
+            });
         }
-    };
-    thread::scope(|scope| (0..BESIDE).for_each(|_| drop(scope.spawn(one_after_the_other))));
+    });
     done.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Condvar;
+
+    use super::*;
+    use crate::servers::root;
+
+    #[test]
+    fn two_go_at_the_same_time_and_all_get_their_turn() {
+        let begun = (Mutex::new(0), Condvar::new());
+        let both_have_begun = |_: &u8| {
+            *locked(&begun.0) += 1;
+            begun.1.notify_all();
+            let long = Duration::from_secs(20);
+            !begun.1.wait_timeout_while(locked(&begun.0), long, |begun| *begun < 2).expect("a lock").1.timed_out()
+        };
+        assert_eq!(beside(&[1, 2, 3], both_have_begun), [true; 3]);
+    }
+    #[test]
+    fn stories_of_the_quick_run_exist() {
+        for story in STORIES {
+            let (file, name) = story.split_once("::").expect("a file and a name");
+            let file = root().join(format!("browser/tests/stories/{file}.rs"));
+            let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            assert!(text.contains(&format!("async fn {name}()")), "{} has no {name}", file.display());
+        }
+    }
 }
