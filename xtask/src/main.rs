@@ -112,7 +112,7 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
     },
-    /// Run the lock manager's machinery on a simulated database, in simulated time: the 2,000 seeds of CI, others, or more
+    /// Run the lock manager's machinery on a simulated database, in simulated time: 2,000 seeds, others, or more
     Simulate {
         /// How many runs, each with a seed of its own
         #[arg(long, default_value_t = 2_000, value_name = "COUNT")]
