@@ -208,7 +208,8 @@ async fn saves_that_lost_their_lease_are_counted_and_say_why() {
     assert_eq!([lost("save", "expired"), lost("save", "unknown"), lost("guard", "expired")], [1, 1, 1]);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+/// On one thread all requests are queued before the first is answered.
+#[tokio::test]
 async fn round_trips_and_queue_length_are_measured() {
     let m = measured().await;
     let mut asking = tokio::task::JoinSet::new();

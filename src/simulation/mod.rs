@@ -191,7 +191,7 @@ fn hundred_simulated_runs_violate_nothing() {
 }
 
 #[test]
-#[ignore = "two minutes; `cargo xtask test` runs it"]
+#[ignore = "two minutes; `cargo xtask verify simulation` runs it"]
 fn many_simulated_runs_violate_nothing() {
     runs(SEEDS);
 }

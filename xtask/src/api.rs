@@ -17,7 +17,12 @@ const HEAD: &str = "# The public items of `tenure`\n\n\
 
 /// Writes the list, or compares it with the existing one.
 pub(crate) fn run(check: bool) -> ExitCode {
-    let documented = cargo().args(["doc", "--package", "tenure", "--no-deps", "--all-features"]).status();
+    // Of all packages, because the dependencies are then those of clippy's build. A warning is an error.
+    let mut doc = cargo();
+    doc.args(["doc", "--workspace", "--no-deps", "--all-features"])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .current_dir(root());
+    let documented = doc.status();
     if !documented.is_ok_and(|status| status.success()) {
         eprintln!("the documentation could not be built");
         return ExitCode::FAILURE;

@@ -10,7 +10,7 @@ use crate::engines::{self, Ready};
 use crate::patroni;
 use crate::servers::{cargo, root};
 
-/// What the tests of CI are built with: one selection, so that nothing is built anew.
+/// One selection of packages and features, so that nothing is built anew.
 const BUILD: [&str; 4] = ["build", "--workspace", "--all-features", "--bin"];
 
 /// What it needs: the servers, a clock that can be set, and a file system of its own.

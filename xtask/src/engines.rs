@@ -62,6 +62,12 @@ impl Chosen {
     }
 }
 
+/// Their names.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    Chosen::all().map(Chosen::name)
+}
+
 /// The one with this name, for the command line.
 pub(crate) fn chosen(name: &str) -> Result<Chosen, String> {
     let names = || Chosen::all().map(Chosen::name).collect::<Vec<_>>().join(", ");

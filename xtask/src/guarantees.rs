@@ -19,7 +19,7 @@ use crate::guarantees::report::{Report, Verdict};
 use crate::guarantees::scratch::Scratch;
 pub(crate) use crate::guarantees::shard::Shard;
 use crate::guarantees::trial::{Outcome, Trials, log};
-use crate::steps::{self, STEPS};
+use crate::{quick, steps, verify};
 
 /// Runs the rows of a shard with one of these texts in their section, guarantee or tests, or lists them.
 pub(crate) fn run(only: &[String], shard: Shard, list: bool) -> ExitCode {
@@ -49,7 +49,7 @@ fn is_chosen(row: &Row, only: &[String]) -> bool {
 /// Makes every change of these rows. Returns whether each was caught.
 fn make_all(document: &Document, rows: &[&Row]) -> Result<bool, String> {
     // The tests of the rows start the servers and browsers of the steps.
-    steps::install(&STEPS.each_ref())?;
+    steps::install(quick::steps().chain(&verify::PARTS))?;
     let scratch = Scratch::refresh()?;
     let mut trials = Trials::new(document, &scratch);
     let chosen: Vec<_> = rows.iter().filter_map(|row| Some((*row, mutants(row)?))).collect();

@@ -1,5 +1,5 @@
-//! The project's tasks, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs,
-//! `cargo xtask bench` measures, `cargo xtask chaos` runs load with faults, `cargo xtask guarantees` sees the tests of docs/guarantees.md fail.
+//! The project's tasks, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs, `cargo xtask verify` everything
+//! that takes longer, `cargo xtask bench` measures.
 
 mod api;
 mod axe;
@@ -17,18 +17,20 @@ mod load;
 mod mutants;
 mod package;
 mod patroni;
+mod quick;
 mod readme;
 mod servers;
 mod simulate;
 mod steps;
 mod tools;
+mod verify;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::engines::Chosen;
-use crate::steps::{STEPS, Step};
+use crate::steps::Step;
 
 /// The tasks of this project.
 #[derive(Parser)]
@@ -40,13 +42,22 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Run every check, as CI does, also after one that fails
+    /// Run what CI runs, also after a step that fails: at most 20 minutes on two cores
     Test {
         /// Run only this step; may be given several times
-        #[arg(long, value_name = "STEP", value_parser = steps::by_name)]
+        #[arg(long, value_name = "STEP", value_parser = quick::by_name)]
         only: Vec<&'static Step>,
         /// Print the steps with their commands, and run nothing
         #[arg(long, conflicts_with = "only")]
+        list: bool,
+    },
+    /// Run what `test` leaves out, because it takes long, or only these parts of it; and record which passed
+    Verify {
+        /// The parts to run
+        #[arg(value_name = "PART", value_parser = verify::by_name)]
+        parts: Vec<&'static Step>,
+        /// Print the parts with their last full runs, and run nothing
+        #[arg(long, conflicts_with = "parts")]
         list: bool,
     },
     /// Write docs/api.md, the list of public items
@@ -101,7 +112,7 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
     },
-    /// Run the lock manager's machinery on a simulated database, in simulated time: the 2,000 seeds of CI, others, or more
+    /// Run the lock manager's machinery on a simulated database, in simulated time: 2,000 seeds, others, or more
     Simulate {
         /// How many runs, each with a seed of its own
         #[arg(long, default_value_t = 2_000, value_name = "COUNT")]
@@ -154,15 +165,12 @@ enum Chore {
 fn main() -> ExitCode {
     match Arguments::parse().chore {
         Chore::Test { list: true, .. } => {
-            STEPS.iter().for_each(|step| println!("{:<12} {}", step.name, step.line()));
+            quick::steps().for_each(|step| println!("{:<14} {}", step.name, step.line()));
             ExitCode::SUCCESS
         }
-        // In their own order, not in that of the options: the fast ones come first.
-        Chore::Test { only, .. } => {
-            let chosen =
-                STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|other| other.name == step.name));
-            steps::run(&chosen.collect::<Vec<_>>())
-        }
+        Chore::Test { only, .. } => quick::run(&only),
+        Chore::Verify { list: true, .. } => verify::list(),
+        Chore::Verify { parts, .. } => verify::run(&parts),
         Chore::Api { check } => api::run(check),
         Chore::Deny => deny::run(),
         Chore::Guide => guide::run(),

@@ -1,4 +1,4 @@
-//! `cargo xtask simulate`: the simulation of src/simulation/, with other seeds or more of them than in CI.
+//! `cargo xtask simulate`: the simulation of src/simulation/, with other seeds or more of them than in `cargo xtask test`.
 
 use std::process::ExitCode;
 
@@ -9,10 +9,9 @@ pub(crate) fn run(seeds: u64, from: u64, seed: Option<u64>) -> ExitCode {
     let mut test = cargo();
     test.args([
         "test",
-        "--package",
-        "tenure",
-        "--lib",
+        "--workspace",
         "--all-features",
+        "--lib",
         "simulation::many",
         "--",
         "--include-ignored",

@@ -1,167 +1,96 @@
-//! The steps of `cargo xtask test`: their commands, and running them one after the other.
+//! A step of `cargo xtask test` or `cargo xtask verify`: a command of cargo, with what its tests need.
 
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use testkit::{Kind, status_within};
 
 use crate::axe;
-use crate::chaos;
 use crate::debian;
 use crate::engines::{self, Ready};
-use crate::failures::Output;
+use crate::failures::failures;
 use crate::servers::{cargo, root, start};
 
-/// No step takes half of it, cold build included. One that hangs must fail with its name and its output, before CI is
-/// ended from outside.
-const LONGEST: Duration = Duration::from_secs(25 * 60);
-
 /// One check.
+#[derive(Clone, Copy)]
 pub(crate) struct Step {
-    /// Its name for `--only`.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
     /// The first arguments of cargo.
-    cargo: &'static [&'static str],
+    pub(crate) cargo: &'static [&'static str],
     /// The test programs, if not all.
-    programs: &'static [&'static str],
+    pub(crate) programs: &'static [&'static str],
+    /// The names of the tests, if not all.
+    pub(crate) tests: &'static [&'static str],
+    /// The arguments of the test programs.
+    pub(crate) options: &'static [&'static str],
     /// Additional environment variables.
-    environment: &'static [(&'static str, &'static str)],
+    pub(crate) environment: &'static [(&'static str, &'static str)],
     /// The required Debian packages.
-    packages: &'static [&'static str],
+    pub(crate) packages: &'static [&'static str],
     /// The throw-away database servers that run during it. Its environment contains their URLs.
-    servers: &'static [Kind],
+    pub(crate) servers: &'static [Kind],
     /// The engine of `cargo xtask engines` that runs instead. It is fetched first.
-    engine: Option<&'static str>,
+    pub(crate) engine: Option<&'static str>,
     /// Whether its tests run axe-core. Its environment contains the path.
-    axe: bool,
+    pub(crate) axe: bool,
 }
 
-/// The build of all steps below `test`: one selection of packages and features, or cargo would build the drivers and the
-/// runtime anew for each.
-const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
+/// The build of all test programs: one selection of packages and features, or cargo would build the drivers and the runtime anew for each.
+pub(crate) const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
-/// All of them, the fast ones first.
-pub(crate) const STEPS: [Step; 33] = [
-    Step::new("fmt", &["fmt", "--all", "--check"]),
-    Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
-    // The test programs that start servers: they are no part of `--all-targets`, because `cargo test` leaves them out.
-    Step::new("clippy-servers", &["clippy", "--workspace", "--all-features", "--test", "*", "--", "-D", "warnings"]),
-    Step {
-        environment: &[("RUSTDOCFLAGS", "-D warnings")],
-        ..Step::new("doc", &["doc", "--workspace", "--no-deps", "--all-features"])
-    },
-    // The list of public items matches the documentation.
-    Step::new("api", &["xtask", "api", "--check"]),
-    // Third-party crates: known advisories, licences, duplicates, sources.
-    Step::new("deny", &["xtask", "deny"]),
-    // The command of every developer: the default members, with the examples in their documentation, and no service.
-    Step::new("test", &["test", "--no-fail-fast"]),
-    // The tests beside the code, also of `bench` and `testkit`. One of them compares the lease engine with
-    // each database.
-    Step {
-        servers: &[Kind::Postgres, Kind::MariaDb],
-        ..Step::new(
-            "units",
-            &["test", "--workspace", "--all-features", "--no-fail-fast", "--lib", "--bins", "--", "--include-ignored"],
-        )
-    },
-    // The programs of `examples/`, and the web kit's: each runs to its end.
-    Step::of_everything("examples", &["examples"]),
-    // The guide and the other documents, as a site.
-    Step::new("guide", &["xtask", "guide"]),
-    // The README's example runs outside this workspace.
-    Step::new("readme", &["xtask", "readme"]),
-    // The content of a release: packed, and built from the packages.
-    Step::new("package", &["xtask", "package"]),
-    // The library without a backend. Its tests need one, so it is only compiled.
-    Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
-    // With one server and without SQLite: together, the features hide missing parts of each.
-    Step::new("only-postgres", &["check", "--package", "tenure", "--no-default-features", "--features", "postgres"]),
-    Step::new("only-mysql", &["check", "--package", "tenure", "--no-default-features", "--features", "mysql"]),
-    Step { servers: &[Kind::Postgres], ..Step::of_everything("postgres", &["postgres*"]) },
-    Step { servers: &[Kind::MariaDb], ..Step::of_everything("mysql", &["mysql*"]) },
-    // A cluster of three nodes that all accept writes. The suite on one of them: `cargo xtask engines --only galera`.
-    Step { packages: &[Kind::MariaDb.package()], ..Step::of_everything("galera", &["galera"]) },
-    // URLs with several hosts, and failovers: pairs of servers of its own, and a cluster.
-    Step {
-        packages: &[Kind::Postgres.package(), Kind::MariaDb.package()],
-        ..Step::of_everything("failover", &["failover"])
-    },
-    // The newest of each, beside those of Debian's stable release.
-    Step { engine: Some("mysql-9.7"), ..Step::of_everything("mysql-9.7", &["mysql*"]) },
-    Step { engine: Some("postgresql-18"), ..Step::of_everything("postgresql-18", &["postgres*"]) },
-    // Three nodes of MySQL, one of which accepts writes.
-    Step { engine: Some("mysql-9.7"), ..Step::of_everything("group-replication", &["group_replication"]) },
-    // One test program for all databases: SQLite, and both servers.
-    Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("sea-orm", &["sea_orm"]) },
-    // Connections to both servers: with certificates, with wrong ones, and without.
-    Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("tls", &["tls"]) },
-    // Connections, rights and the log, on both servers.
-    Step {
-        servers: &[Kind::Postgres, Kind::MariaDb],
-        ..Step::new(
-            "connections",
-            &[
-                "test",
-                "--workspace",
-                "--all-features",
-                "--no-fail-fast",
-                "--test",
-                "connecting",
-                "--test",
-                "rights",
-                "--test",
-                "seen",
-                "--",
-                "--include-ignored",
-            ],
-        )
-    },
-    // The examples in the documentation of items that are not compiled by default.
-    Step::new("doc-tests", &["test", "--workspace", "--all-features", "--doc"]),
-    Step {
-        environment: &[("SHOP_STORIES_ON", "postgres")],
-        servers: &[Kind::Postgres],
-        ..Step::of_everything("shop-postgres", &["stories", "attacks"])
-    },
-    Step {
-        environment: &[("SHOP_STORIES_ON", "mysql")],
-        servers: &[Kind::MariaDb],
-        ..Step::of_everything("shop-mysql", &["stories", "attacks"])
-    },
-    Step {
-        servers: &[Kind::Postgres],
-        packages: &[Kind::MariaDb.package()],
-        ..Step::of_everything("programs", &["doctor", "servers"])
-    },
-    // Wrong builds, each of which the checks of the load have to find.
-    Step { packages: &chaos::PACKAGES, ..Step::of_everything("chaos", &["chaos"]) },
-    // Load with faults on three databases at the same time: the optimised build.
-    Step::new("load", &["xtask", "chaos", "--together"]),
-    // The Korean pages need a Korean font for their screenshots.
-    Step {
-        packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
-        axe: true,
-        ..Step::of_everything("browser", &["browser"])
-    },
-    // People at the forms in real browsers, with faults of the network, the server and the browsers: a short run.
-    Step { packages: &chaos::BROWSERS, ..Step::of_everything("pages", &["pages"]) },
-];
+/// The result of a step.
+pub(crate) struct Ran {
+    pub(crate) name: &'static str,
+    pub(crate) took: Duration,
+    /// The reason of a failure, and the tests that failed.
+    pub(crate) result: Result<(), String>,
+}
+
+impl Ran {
+    /// One line of a report, or several for a failure.
+    pub(crate) fn line(&self) -> String {
+        let (name, seconds) = (self.name, self.took.as_secs_f32());
+        match &self.result {
+            Ok(()) => format!("ok     {name:<18} {seconds:>7.1} s"),
+            Err(reason) => format!("FAILED {name:<18} {seconds:>7.1} s  {reason}"),
+        }
+    }
+}
 
 impl Step {
-    const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
-        Step { name, cargo, programs: &[], environment: &[], packages: &[], servers: &[], engine: None, axe: false }
+    pub(crate) const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
+        Step {
+            name,
+            cargo,
+            programs: &[],
+            tests: &[],
+            options: &[],
+            environment: &[],
+            packages: &[],
+            servers: &[],
+            engine: None,
+            axe: false,
+        }
     }
 
     /// A step that runs these test programs, of any package.
-    const fn of_everything(name: &'static str, programs: &'static [&'static str]) -> Self {
+    pub(crate) const fn of_programs(name: &'static str, programs: &'static [&'static str]) -> Self {
         Step { programs, ..Step::new(name, &EVERYTHING) }
     }
 
-    /// The arguments of cargo.
-    fn arguments(&self) -> impl Iterator<Item = &'static str> {
+    /// The arguments of cargo that select what is built.
+    pub(crate) fn selection(&self) -> impl Iterator<Item = &'static str> {
         let programs = self.programs.iter().flat_map(|program| ["--test", program]);
         self.cargo.iter().copied().chain(programs)
+    }
+
+    fn arguments(&self) -> impl Iterator<Item = &'static str> {
+        let tests = self.options.iter().chain(self.tests).copied();
+        let separator = if self.options.is_empty() && self.tests.is_empty() { None } else { Some("--") };
+        self.selection().chain(separator).chain(tests)
     }
 
     /// Its command line.
@@ -181,7 +110,37 @@ impl Step {
         self.packages.iter().chain(axe).copied().chain(self.servers.iter().map(|kind| kind.package()))
     }
 
-    fn run(&self) -> Result<(), String> {
+    /// Runs it, with its output on the terminal.
+    pub(crate) fn run(&self, limit: Duration) -> Ran {
+        println!("==> {}: {}", self.name, self.line());
+        self.timed(|| self.runs(limit, None))
+    }
+
+    /// Runs it while others run too: its output goes to a file, which is printed if it fails.
+    pub(crate) fn run_beside(&self, limit: Duration) -> Ran {
+        println!("==> {}: {} > {}", self.name, self.line(), self.log().display());
+        self.timed(|| {
+            let result = self.runs(limit, Some(&self.log()));
+            result.map_err(|reason| {
+                let log = fs::read(self.log()).unwrap_or_default();
+                let log = String::from_utf8_lossy(&log);
+                println!("==> {} failed:\n{log}", self.name);
+                [reason].into_iter().chain(failures(&log)).collect::<Vec<_>>().join("\n       ")
+            })
+        })
+    }
+
+    fn timed(&self, run: impl FnOnce() -> Result<(), String>) -> Ran {
+        let begun = Instant::now();
+        let result = run();
+        Ran { name: self.name, took: begun.elapsed(), result }
+    }
+
+    fn log(&self) -> PathBuf {
+        Path::new("target/steps").join(format!("{}.log", self.name))
+    }
+
+    fn runs(&self, limit: Duration, log: Option<&Path>) -> Result<(), String> {
         let mut command = cargo();
         command.args(self.arguments()).envs(self.environment.iter().copied()).current_dir(root());
         let mut running = Vec::new();
@@ -197,57 +156,44 @@ impl Step {
         if self.axe {
             command.env(axe::VARIABLE, axe::fetch()?);
         }
-        let output = Output::of(&mut command).map_err(|error| format!("no pipe for its output: {error}"))?;
-        let status = status_within(LONGEST, &mut command);
-        drop(command);
-        // Also after success: its last lines belong before those of the next step.
-        let failures = output.failures();
-        let reason = match status {
-            Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => status.to_string(),
-            Ok(None) => format!("it was ended after {} minutes", LONGEST.as_secs() / 60),
-            Err(error) => format!("cargo could not be started: {error}"),
-        };
-        Err([reason].into_iter().chain(failures).collect::<Vec<_>>().join("\n       "))
+        if let Some(log) = log {
+            let both = open(&root().join(log)).map_err(|error| format!("{}: {error}", log.display()))?;
+            command.stdout(both.0).stderr(both.1);
+        }
+        match status_within(limit, &mut command) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(status.to_string()),
+            Ok(None) => Err(format!("it was ended after {} minutes", limit.as_secs() / 60)),
+            Err(error) => Err(format!("cargo could not be started: {error}")),
+        }
     }
+}
+
+/// Prints the duration of each step and of all; and fails if one has failed.
+pub(crate) fn report(ran: &[Ran], took: Duration) -> ExitCode {
+    ran.iter().for_each(|ran| println!("{}", ran.line()));
+    println!("all    {:>26.1} s", took.as_secs_f32());
+    if ran.iter().all(|ran| ran.result.is_ok()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A file for two streams.
+fn open(log: &Path) -> std::io::Result<(File, File)> {
+    log.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let file = File::create(log)?;
+    Ok((file.try_clone()?, file))
 }
 
 /// The step with this name, for the command line.
-pub(crate) fn by_name(name: &str) -> Result<&'static Step, String> {
-    let names = || STEPS.map(|step| step.name).join(", ");
-    STEPS.iter().find(|step| step.name == name).ok_or_else(|| format!("the steps are {}", names()))
+pub(crate) fn by_name(steps: impl Iterator<Item = &'static Step>, name: &str) -> Result<&'static Step, String> {
+    let steps: Vec<_> = steps.collect();
+    let names = || steps.iter().map(|step| step.name).collect::<Vec<_>>().join(", ");
+    steps.iter().copied().find(|step| step.name == name).ok_or_else(|| format!("there are {}", names()))
 }
 
 /// Installs the Debian packages that these steps need.
-pub(crate) fn install(steps: &[&Step]) -> Result<(), String> {
-    let mut packages: Vec<_> = steps.iter().flat_map(|step| step.packages()).collect();
+pub(crate) fn install<'s>(steps: impl Iterator<Item = &'s Step>) -> Result<(), String> {
+    let mut packages: Vec<_> = steps.flat_map(Step::packages).collect();
     packages.sort_unstable();
     packages.dedup();
     debian::install(&packages)
-}
-
-/// Runs all of them, also after a failed one, and prints the duration of each: one run of CI reports every failure.
-pub(crate) fn run(steps: &[&Step]) -> ExitCode {
-    // First, because missing packages should be reported before a quarter of an hour of tests.
-    if let Err(reason) = install(steps) {
-        println!("FAILED packages: {reason}");
-        return ExitCode::FAILURE;
-    }
-    let (mut report, mut failed) = (String::new(), false);
-    let start = Instant::now();
-    for step in steps {
-        println!("==> {}: {}", step.name, step.line());
-        let start = Instant::now();
-        let result = step.run();
-        let seconds = start.elapsed().as_secs_f32();
-        match result {
-            Ok(()) => report += &format!("ok     {:<14} {seconds:>7.1} s\n", step.name),
-            Err(reason) => {
-                failed = true;
-                report += &format!("FAILED {:<14} {seconds:>7.1} s: {}: {reason}\n", step.name, step.line());
-            }
-        }
-    }
-    println!("{report}all    {:>22.1} s", start.elapsed().as_secs_f32());
-    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

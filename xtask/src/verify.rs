@@ -1,0 +1,244 @@
+//! `cargo xtask verify`: everything that `cargo xtask test` leaves out, because it takes long. Run it whole before a release, and the parts
+//! of a room by whoever changes it. `xtask/verified.txt` says when each part last passed.
+
+use std::fs;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use testkit::Kind;
+
+use crate::chaos;
+use crate::servers::root;
+use crate::steps::{self, Ran, Step};
+
+/// Mutants and guarantees take hours. One that hangs has a limit of its own for each of its tests.
+const LIMIT: Duration = Duration::from_secs(8 * 60 * 60);
+
+/// The parts, the fast ones first.
+pub(crate) static PARTS: [Step; 25] = [
+    // Third-party crates: known advisories, licences, duplicates, sources.
+    Step::new("deny", &["xtask", "deny"]),
+    // The command of every developer: the default members with their default features, and no service.
+    Step::new("defaults", &["test", "--no-fail-fast"]),
+    // The library without a backend. Its tests need one, so it is only compiled.
+    Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
+    // With one server and without SQLite: together, the features hide missing parts of each.
+    Step::new("only-postgres", &["check", "--package", "tenure", "--no-default-features", "--features", "postgres"]),
+    Step::new("only-mysql", &["check", "--package", "tenure", "--no-default-features", "--features", "mysql"]),
+    // The guide and the other documents, as a site.
+    Step::new("guide", &["xtask", "guide"]),
+    // The README's example runs outside this workspace.
+    Step::new("readme", &["xtask", "readme"]),
+    // The content of a release: packed, and built from the packages.
+    Step::new("package", &["xtask", "package"]),
+    // A cluster of three nodes that all accept writes. The suite on one of them is a part of `engines`.
+    Step { packages: &[Kind::MariaDb.package()], ..Step::of_programs("galera", &["galera"]) },
+    // URLs with several hosts, and failovers: pairs of servers of its own, and a cluster.
+    Step {
+        packages: &[Kind::Postgres.package(), Kind::MariaDb.package()],
+        ..Step::of_programs("failover", &["failover"])
+    },
+    // Three nodes of MySQL, one of which accepts writes.
+    Step { engine: Some("mysql-9.7"), ..Step::of_programs("group-replication", &["group_replication"]) },
+    // The newest of each, beside those of Debian's stable release.
+    Step::new("mysql-9.7", &["xtask", "engines", "--only", "mysql-9.7"]),
+    Step::new("postgresql-18", &["xtask", "engines", "--only", "postgresql-18"]),
+    // Wrong builds, each of which the checks of the load have to find.
+    Step { packages: &chaos::PACKAGES, ..Step::of_programs("chaos", &["chaos"]) },
+    // Two minutes of simulated runs.
+    Step::new("simulation", &["xtask", "simulate"]),
+    // People at the forms in real browsers, with faults of the network, the server and the browsers: a short run.
+    Step { packages: &chaos::BROWSERS, ..Step::of_programs("pages", &["pages"]) },
+    // All stories.
+    Step {
+        packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
+        axe: true,
+        ..Step::of_programs("browser", &["browser"])
+    },
+    // Load with faults on three databases at the same time: the optimised build.
+    Step::new("load", &["xtask", "chaos", "--together"]),
+    Step::new("fuzz", &["xtask", "fuzz"]),
+    // The other versions of the servers, the suite on Galera, and load with faults on clusters.
+    Step::new(
+        "engines",
+        &[
+            "xtask",
+            "engines",
+            "--only",
+            "postgresql-17",
+            "--only",
+            "postgresql-19",
+            "--only",
+            "mariadb-11.8",
+            "--only",
+            "galera",
+        ],
+    ),
+    Step::new(
+        "clusters",
+        &[
+            "xtask",
+            "engines",
+            "--only",
+            "load-galera",
+            "--only",
+            "load-postgres-pair",
+            "--only",
+            "load-patroni",
+            "--only",
+            "load-group-replication",
+            "--only",
+            "load-multi-primary",
+        ],
+    ),
+    // All wrong builds, of the lock manager and of the pages.
+    Step::new("planted", &["xtask", "chaos", "--planted"]),
+    Step::new("planted-pages", &["xtask", "chaos", "--pages", "--planted"]),
+    Step::new("guarantees", &["xtask", "guarantees"]),
+    Step::new("mutants", &["xtask", "mutants"]),
+];
+
+/// A part's last full run that passed, one a line: part, date, commit, seconds.
+const FILE: &str = "xtask/verified.txt";
+
+/// The part with this name, for the command line.
+pub(crate) fn by_name(name: &str) -> Result<&'static Step, String> {
+    steps::by_name(PARTS.iter(), name)
+}
+
+/// Prints the parts, with their last full runs.
+pub(crate) fn list() -> ExitCode {
+    match last_runs() {
+        Ok(runs) => {
+            for part in &PARTS {
+                let last = runs.iter().find_map(|run| run.strip_prefix(part.name)?.strip_prefix(' '));
+                println!("{:<18} {:<34} {}", part.name, last.unwrap_or("never recorded"), part.line());
+            }
+            ExitCode::SUCCESS
+        }
+        Err(reason) => failed(&reason),
+    }
+}
+
+/// Runs these parts, or all, also after a failed one, and records those that passed.
+pub(crate) fn run(only: &[&Step]) -> ExitCode {
+    let chosen = || PARTS.iter().filter(|part| only.is_empty() || only.iter().any(|one| one.name == part.name));
+    // The commit says what was verified only if nothing differs from it.
+    let commit = match unchanged_commit() {
+        Ok(commit) => commit,
+        Err(reason) => return failed(&reason),
+    };
+    if commit.is_none() {
+        println!("==> there are changes that are not committed: {FILE} stays as it is");
+    }
+    if let Err(reason) = steps::install(chosen()) {
+        return failed(&reason);
+    }
+    let (begun, mut ran) = (Instant::now(), Vec::new());
+    for part in chosen() {
+        let one = part.run(LIMIT);
+        println!("{}", one.line());
+        if let (Some(commit), Ok(())) = (&commit, &one.result)
+            && let Err(reason) = record(&one, commit)
+        {
+            return failed(&reason);
+        }
+        ran.push(one);
+    }
+    println!();
+    steps::report(&ran, begun.elapsed())
+}
+
+fn failed(reason: &str) -> ExitCode {
+    println!("FAILED verify: {reason}");
+    ExitCode::FAILURE
+}
+
+/// The present commit, unless the project differs from it in something else than the record.
+fn unchanged_commit() -> Result<Option<String>, String> {
+    let changes = git(&["status", "--porcelain", "--", ".", &format!(":!{FILE}")])?;
+    let commit = git(&["rev-parse", "--short", "HEAD"])?;
+    Ok(changes.is_empty().then_some(commit))
+}
+
+fn git(arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("git").args(arguments).current_dir(root()).output();
+    let output = output.map_err(|error| format!("git could not be started: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(format!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+fn last_runs() -> Result<Vec<String>, String> {
+    let text = fs::read_to_string(root().join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+fn record(ran: &Ran, commit: &str) -> Result<(), String> {
+    let today = jiff::Zoned::now().date();
+    let run = format!("{} {today} {commit} {} s", ran.name, ran.took.as_secs());
+    let runs = with(last_runs()?, &run);
+    fs::write(root().join(FILE), runs).map_err(|error| format!("{FILE}: {error}"))
+}
+
+/// The text of the record with this run in the place of the part's former one.
+fn with(mut runs: Vec<String>, run: &str) -> String {
+    let part = |run: &str| run.split(' ').next().map(str::to_owned);
+    runs.retain(|other| part(other) != part(run));
+    runs.push(run.to_owned());
+    runs.sort();
+    runs.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::quick;
+    use crate::servers::cargo;
+
+    /// The test programs of the workspace, as cargo knows them.
+    fn programs() -> BTreeSet<String> {
+        let mut metadata = cargo();
+        metadata.args(["metadata", "--no-deps", "--offline", "--format-version=1"]).current_dir(root());
+        let output = metadata.output().expect("cargo");
+        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the metadata");
+        let all = |value: &serde_json::Value, key: &str| value[key].as_array().cloned().expect("a list");
+        let targets = all(&metadata, "packages").into_iter().flat_map(|package| all(&package, "targets"));
+        let programs = targets.filter(|target| target["kind"] == serde_json::json!(["test"]));
+        programs.filter_map(|target| target["name"].as_str().map(str::to_owned)).collect()
+    }
+
+    fn runs(step: &Step, program: &str) -> bool {
+        let is_meant = |pattern: &&str| match pattern.strip_suffix('*') {
+            Some(start) => program.starts_with(start),
+            None => program == *pattern,
+        };
+        step.tests.is_empty() && step.programs.iter().any(is_meant)
+    }
+
+    #[test]
+    fn every_test_program_is_run_whole_by_a_step() {
+        let steps: Vec<_> = quick::steps().filter(|step| step.name != "build").chain(&PARTS).collect();
+        let programs = programs();
+        let left_out: Vec<_> =
+            programs.iter().filter(|program| !steps.iter().any(|step| runs(step, program))).collect();
+        assert!(programs.len() > 40 && left_out.is_empty(), "no step runs {left_out:?} of {}", programs.len());
+    }
+
+    #[test]
+    fn every_engine_is_in_a_part() {
+        let words: Vec<_> = PARTS.iter().flat_map(Step::selection).collect();
+        let left_out: Vec<_> = crate::engines::names().filter(|name| !words.contains(name)).collect();
+        assert!(left_out.is_empty(), "no part runs {left_out:?}");
+    }
+
+    #[test]
+    fn run_takes_the_place_of_the_former_one() {
+        let runs = ["browser 2026-11-01 aaaaaaa 370 s", "deny 2026-11-01 aaaaaaa 74 s"].map(str::to_owned);
+        let text = with(runs.to_vec(), "browser 2026-11-26 bbbbbbb 360 s");
+        assert_eq!(text, "browser 2026-11-26 bbbbbbb 360 s\ndeny 2026-11-01 aaaaaaa 74 s\n");
+    }
+}
