@@ -165,12 +165,16 @@ impl LockManager {
         let remaining = self.policy(key.kind()).ttl;
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
-                let latest = Instant::now() + LATEST;
-                while Instant::now() < latest {
+                let (latest, mut pause) = (Instant::now() + LATEST, PAUSE);
+                loop {
+                    let is_last = Instant::now() > latest;
                     locks.release_unknown(&id, &key, remaining).await;
-                    tokio::time::sleep(PAUSE).await;
+                    if is_last {
+                        return;
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
                 }
-                locks.release_unknown(&id, &key, remaining).await;
             });
         }
     }

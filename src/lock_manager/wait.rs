@@ -314,7 +314,8 @@ impl Waiter {
             }
             Err(LockError::Database(error)) if error.is_retryable() => {
                 tracing::debug!(%error, lock = ?self.key, "a lock that became free was not taken yet; trying again");
-                tokio::time::sleep(PAUSE).await;
+                let left = self.within.saturating_sub(self.asked.elapsed());
+                tokio::time::sleep(PAUSE.min(left)).await;
                 Ok(None)
             }
             Err(error) => Err(error),

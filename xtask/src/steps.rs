@@ -109,6 +109,8 @@ pub(crate) const STEPS: [Step; 33] = [
                 "--test",
                 "connecting",
                 "--test",
+                "restored",
+                "--test",
                 "rights",
                 "--test",
                 "seen",
