@@ -13,7 +13,7 @@ use super::LockManager;
 use crate::error::{DatabaseError, LockError};
 use crate::lease::{Lease, LockId, LockKey};
 use crate::lock_table::batch::Gone;
-use crate::storage::Proof;
+use crate::storage::{Proof, patience};
 
 /// A request that runs to completion once begun, even if its future is dropped: it is never interrupted between the grant of a lease and
 /// its receipt. Its result is then dropped too, and releases the lease.
@@ -118,8 +118,8 @@ impl fmt::Debug for Unclaimed {
 
 /// The pause before the next attempt to release a lease that nobody knows.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long after a lost answer its request may still be executed: as long as a request may wait, and some more.
-const LATEST: Duration = Duration::from_secs(10);
+/// How long after the end of its time a request without an answer may still be executed.
+const LATEST: Duration = Duration::from_secs(5);
 
 impl LockManager {
     /// Releases a lease of a caller that is gone, unless another request received it. A busy database is tried again until the lease has
@@ -162,10 +162,10 @@ impl LockManager {
     /// release is repeated for as long as that is possible.
     pub(super) fn undo_unanswered(&self, id: &LockId, key: &LockKey) {
         let (locks, id, key) = (self.clone(), id.clone(), key.clone());
-        let remaining = self.policy(key.kind()).ttl;
+        let (remaining, latest) = (self.policy(key.kind()).ttl, Instant::now() + patience::left() + LATEST);
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
-                let (latest, mut pause) = (Instant::now() + LATEST, PAUSE);
+                let mut pause = PAUSE;
                 loop {
                     let is_last = Instant::now() > latest;
                     locks.release_unknown(&id, &key, remaining).await;

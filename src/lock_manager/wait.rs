@@ -34,7 +34,8 @@ impl LockManager {
     /// granted, as after [`try_lock`](Self::try_lock).
     ///
     /// Waiters are served in order. A caller outside the queue, with [`try_lock`](Self::try_lock), gets the lock if
-    /// it arrives right after the release; then the waiters keep their positions. A hand-over
+    /// it arrives right after the release; then the waiters keep their positions. So callers that poll with `try_lock` can starve waiters, without
+    /// a bound: let all callers of a contended key wait. A hand-over
     /// ([`hand_over`](Self::hand_over)) goes to its recipient. A waiter for a shared lock needs all readers to release,
     /// and new readers may come. An advisory lock excludes nobody, so a request for it never waits.
     ///

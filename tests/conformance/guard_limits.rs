@@ -33,7 +33,7 @@ fn endless(t: &TestDb) -> String {
     match t.url().split(':').next() {
         Some("postgres") => "select pg_sleep(60)".into(),
         Some("mysql") => "do sleep(60)".into(),
-        _ => counting("").into(),
+        _ => counting(""),
     }
 }
 
