@@ -7,7 +7,7 @@ use axum::http::header::{
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
@@ -39,10 +39,15 @@ const HSTS: &str = "max-age=31536000";
 /// The shop as a web application.
 pub fn app(shop: Shop, settings: Settings) -> Router {
     let door = session::Door { shop: shop.clone(), times: settings.times, behind_proxy: settings.behind_proxy };
+    // A page that is left may close its connection before the answer.
+    let leaving = Router::new()
+        .nest("/tenure", tenure_web::leases::router(shop.locks().clone()))
+        .layer(from_fn_with_state(door.clone(), session::identify))
+        .layer(from_fn(tenure_web::leases::to_its_end));
     let router = Router::new()
         .merge(pages::router())
-        .nest("/tenure", tenure_web::leases::router(shop.locks().clone()))
         .layer(from_fn_with_state(door, session::identify))
+        .merge(leaving)
         // The style sheet and the script need no session.
         .merge(pages::assets())
         .merge(tenure_web::leases::scripts("/tenure"))

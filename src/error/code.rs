@@ -215,6 +215,7 @@ impl DatabaseError {
             DatabaseError::FileLost { .. } => ErrorCode::FileLost,
             DatabaseError::NoRandomness
             | DatabaseError::NotPermitted(_)
+            | DatabaseError::GuardLimit { .. }
             | DatabaseError::Schema(_)
             | DatabaseError::Constraint(_)
             | DatabaseError::Mapping(_)

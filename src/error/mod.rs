@@ -80,6 +80,17 @@ pub enum DatabaseError {
     /// The database user lacks a permission.
     #[error("the database user lacks a permission: {0}; grant it, or connect as another user")]
     NotPermitted(String),
+    /// The transaction held a lease, or kept others from acquiring it, for longer than the limit, and was rolled back. On a server its session
+    /// was ended, so a statement of the application that ran at that moment failed with a lost connection.
+    #[error(
+        "the transaction held a lease for longer than `ConnectOptions::guarded_transaction` allows ({} ms) and was rolled back; a long \
+             job holds its lease with `LockManager::hold`, and saves in short transactions",
+        limit.as_millis()
+    )]
+    GuardLimit {
+        /// The limit.
+        limit: Duration,
+    },
     /// An earlier statement of this transaction failed, so it cannot be committed any more.
     #[error("the transaction had failed before: {0}; roll it back and run it again as a whole")]
     Poisoned(Box<DatabaseError>),

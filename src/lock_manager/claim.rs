@@ -4,12 +4,16 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use super::LockManager;
-use crate::lease::Lease;
+use crate::error::{DatabaseError, LockError};
+use crate::lease::{Lease, LockId, LockKey};
 use crate::lock_table::batch::Gone;
+use crate::storage::{Proof, patience};
 
 /// A request that runs to completion once begun, even if its future is dropped: it is never interrupted between the grant of a lease and
 /// its receipt. Its result is then dropped too, and releases the lease.
@@ -51,24 +55,31 @@ impl<T: Send + 'static> Drop for RunToEnd<T> {
     }
 }
 
+/// Whose lock id a request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IdFrom {
+    /// The caller's: another request with it may have received the lease.
+    Caller,
+    /// This call's own: without its answer nobody knows it, so a lease under it is released whatever happened to it since.
+    Call,
+}
+
 /// Granted leases until the caller has received them. If the caller is gone, they are released, unless another request received them.
 pub(super) struct Unclaimed {
     leases: Vec<Lease>,
     locks: LockManager,
+    from: IdFrom,
+    /// The future may be dropped outside a runtime.
+    runtime: Option<Handle>,
 }
 
 impl Unclaimed {
-    pub(super) fn new(lease: Lease, locks: LockManager) -> Self {
-        Self::all(vec![lease], locks)
+    pub(super) fn new(lease: Lease, locks: LockManager, from: IdFrom) -> Self {
+        Self::all(vec![lease], locks, from)
     }
 
-    pub(super) fn all(leases: Vec<Lease>, locks: LockManager) -> Self {
-        Unclaimed { leases, locks }
-    }
-
-    /// The first of them, which is still unclaimed.
-    pub(super) fn first(&self) -> &Lease {
-        &self.leases[0]
+    pub(super) fn all(leases: Vec<Lease>, locks: LockManager, from: IdFrom) -> Self {
+        Unclaimed { leases, locks, from, runtime: Handle::try_current().ok() }
     }
 
     pub(super) fn claim(mut self) -> Lease {
@@ -83,11 +94,16 @@ impl Unclaimed {
 impl Drop for Unclaimed {
     fn drop(&mut self) {
         let leases = std::mem::take(&mut self.leases);
-        if let (false, Ok(runtime)) = (leases.is_empty(), Handle::try_current()) {
-            let locks = self.locks.clone();
+        if let (false, Some(runtime)) = (leases.is_empty(), &self.runtime) {
+            let (locks, from) = (self.locks.clone(), self.from);
             runtime.spawn(async move {
                 for lease in leases {
-                    locks.undo_unclaimed(&lease).await;
+                    match from {
+                        IdFrom::Caller => locks.undo_unclaimed(&lease).await,
+                        IdFrom::Call => {
+                            locks.release_unknown(&lease.id, &lease.holder.key, lease.holder.remaining).await
+                        }
+                    }
                 }
             });
         }
@@ -100,19 +116,82 @@ impl fmt::Debug for Unclaimed {
     }
 }
 
+/// The pause before the next attempt to release a lease that nobody knows.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long after the end of its time a request without an answer may still be executed.
+const LATEST: Duration = Duration::from_secs(5);
+
 impl LockManager {
+    /// Releases a lease of a caller that is gone, unless another request received it. A busy database is tried again until the lease has
+    /// expired.
     async fn undo_unclaimed(&self, lease: &Lease) {
-        let lock = lease.id.hash();
-        match self.backend.undo_grant(&lock, lease.holder().generation).await {
-            Ok(given) if given => {
-                self.metrics().forget(|| lock);
-                self.hub.touched(&lease.holder().key);
-            }
-            // Another request with the same lock id received it.
-            Ok(_) => {}
-            Err(error) => {
-                tracing::debug!(%error, lock = ?lease.holder().key, "could not release the lease of a dropped request; it will expire")
+        let (lock, expires) = (lease.id.hash(), Instant::now() + lease.holder.remaining);
+        loop {
+            match self.backend.undo_grant(&lock, lease.holder().generation).await {
+                Ok(given) if given => {
+                    self.metrics().forget(|| lock);
+                    return self.hub.touched(&lease.holder().key);
+                }
+                // Another request with the same lock id received it.
+                Ok(_) => return,
+                Err(error) if !again(&error, &lease.holder.key, expires).await => return,
+                Err(_) => {}
             }
         }
     }
+
+    /// Releases the lease of a lock id that nobody knows, if there is one.
+    async fn release_unknown(&self, id: &LockId, key: &LockKey, remaining: Duration) {
+        let (proof, expires) = (Proof { lock: id.hash(), owner: None }, Instant::now() + remaining);
+        loop {
+            match self.backend.release_lock(&proof).await {
+                Ok(released) => {
+                    self.metrics().forget(|| proof.lock);
+                    if released.is_ok() {
+                        self.hub.touched(key);
+                    }
+                    return;
+                }
+                Err(error) if !again(&error, key, expires).await => return,
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Undoes a request without an answer whose lock id nobody knows. It may be executed after a release that found nothing, so the
+    /// release is repeated for as long as that is possible.
+    pub(super) fn undo_unanswered(&self, id: &LockId, key: &LockKey) {
+        let (locks, id, key) = (self.clone(), id.clone(), key.clone());
+        let (remaining, latest) = (self.policy(key.kind()).ttl, Instant::now() + patience::left() + LATEST);
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                let mut pause = PAUSE;
+                loop {
+                    let is_last = Instant::now() > latest;
+                    locks.release_unknown(&id, &key, remaining).await;
+                    if is_last {
+                        return;
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+            });
+        }
+    }
+}
+
+/// Pauses after a failed release; returns whether it is worth another attempt.
+async fn again(error: &DatabaseError, key: &LockKey, expires: Instant) -> bool {
+    if matches!(error, DatabaseError::Closed) || Instant::now() + PAUSE >= expires {
+        tracing::warn!(%error, lock = ?key, "the lease of a dropped request could not be released; it expires by itself");
+        return false;
+    }
+    tracing::debug!(%error, lock = ?key, "the lease of a dropped request is not released yet; trying again");
+    tokio::time::sleep(PAUSE).await;
+    true
+}
+
+/// Whether the request may have been executed.
+pub(super) fn is_unanswered(error: &LockError) -> bool {
+    matches!(error, LockError::Database(DatabaseError::OutcomeUnknown(_) | DatabaseError::CommitUnknown(_)))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::claim::RunToEnd;
 use super::{LockManager, yours};
 use crate::error::{DatabaseError, LeaseError};
 use crate::lease::presence::Heartbeat;
@@ -89,10 +90,17 @@ impl LockManager {
     /// Brings the end of the lease forward to `within` from now: for a page that its user leaves, perhaps permanently.
     /// If the page returns in time (a reload, the Back button), [`keep_alive`](Self::keep_alive) restores the full time.
     ///
+    /// # Cancel safety
+    /// Once begun it runs to its end, even if the future is dropped: the page may be closed by then.
+    ///
     /// # Errors
     /// [`LeaseError::NoLock`] if there is no lease (any more) to end.
     pub async fn expire_within(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
-        seen(self.metrics(), "expire_within", None, self.shorten(id, within)).await
+        let (locks, id) = (self.clone(), id.clone());
+        let parting = RunToEnd::new(|_gone| async move {
+            seen(locks.metrics(), "expire_within", None, locks.shorten(&id, within)).await
+        });
+        parting.await
     }
 
     async fn shorten(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {

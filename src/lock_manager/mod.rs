@@ -36,7 +36,7 @@ use crate::telemetry::outcome::{Outcome, seen};
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::transaction::Transaction;
 use crate::watch::Hub;
-use claim::{RunToEnd, Unclaimed};
+use claim::{IdFrom, RunToEnd, Unclaimed, is_unanswered};
 
 pub use history::History;
 pub use hold::{Hold, LeaseGuard};
@@ -142,7 +142,8 @@ impl LockManager {
     /// # Cancel safety
     /// Dropping the future acquires nothing: a lease that was granted by then is released in the background. With a lock id of
     /// the caller's own ([`try_lock_as`](Self::try_lock_as)) it is kept if another request with that id has received the lease.
-    /// The id can be used again.
+    /// The id can be used again. A request without an answer ([`OutcomeUnknown`](DatabaseError::OutcomeUnknown)) is undone in the
+    /// background as well; with a lock id of the caller's own, the caller repeats it.
     ///
     /// # Errors
     /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] if it was handed over to another owner who has not
@@ -150,7 +151,7 @@ impl LockManager {
     /// [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
     /// [`LockError::Database`].
     pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
-        self.try_lock_as(key, owner, LockId::random()).await
+        self.take(key, owner, (LockId::random(), IdFrom::Call), false).await
     }
 
     /// As [`try_lock`](Self::try_lock), with a lock id that the caller created. Repeated with the same id, it returns the same
@@ -159,16 +160,25 @@ impl LockManager {
     /// # Errors
     /// As [`try_lock`](Self::try_lock), and [`LockError::LockIdUsed`] if the lease of this id has already ended.
     pub async fn try_lock_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
-        self.take(key, owner, id, false).await
+        self.take(key, owner, (id, IdFrom::Caller), false).await
     }
 
     /// Acquires the exclusive lock or a share of it.
-    async fn take(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
+    async fn take(
+        &self,
+        key: &LockKey,
+        owner: &Owner,
+        (id, from): (LockId, IdFrom),
+        shared: bool,
+    ) -> Result<Lease, LockError> {
         let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
         let taking = RunToEnd::new(|gone| async move {
             let gate = locks.gate(&[(&id.hash(), &asked)]).await?;
-            let lease = locks.take_unseen(&asked, &asker, id, shared, &gone).await;
-            let lease = lease.map(|lease| Unclaimed::new(lease, locks))?;
+            let lease = locks.take_unseen(&asked, &asker, id.clone(), shared, &gone).await;
+            if from == IdFrom::Call && lease.as_ref().is_err_and(is_unanswered) {
+                locks.undo_unanswered(&id, &asked);
+            }
+            let lease = lease.map(|lease| Unclaimed::new(lease, locks, from))?;
             gate.still_open()?;
             Ok(lease)
         });
@@ -237,12 +247,19 @@ impl LockManager {
 
     /// Releases the lock.
     ///
+    /// # Cancel safety
+    /// A release that has begun runs to its end, even if the future is dropped.
+    ///
     /// # Errors
     /// [`LeaseError::NoLock`] if there was no lease (any more) to release.
     pub async fn release_lock(&self, id: &LockId) -> Result<(), LeaseError> {
-        let released = seen(self.metrics(), "release_lock", None, self.release_now(id)).await;
-        self.metrics().forget(|| id.hash());
-        released.map(drop)
+        let (locks, id) = (self.clone(), id.clone());
+        let releasing = RunToEnd::new(|_gone| async move {
+            let released = seen(locks.metrics(), "release_lock", None, locks.release_now(&id)).await;
+            locks.metrics().forget(|| id.hash());
+            released.map(drop)
+        });
+        releasing.await
     }
 
     async fn release_now(&self, id: &LockId) -> Result<Lease, LeaseError> {
@@ -262,7 +279,7 @@ impl LockManager {
     pub async fn release_within(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
         let release = async {
             let proof = self.proof(id);
-            let released = tx.database.run(async |tx| tx.release_lock(&proof).await).await?;
+            let released = tx.database.guard(async |tx| tx.release_lock(&proof).await).await?;
             let released = self.lease(id, released)?;
             tx.news.touched(&released.holder().key);
             Ok(released)
@@ -280,7 +297,7 @@ impl LockManager {
     pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
         let guard = async {
             let proof = self.proof(id);
-            let guarded = tx.database.run(async |tx| tx.guard(&proof).await).await?;
+            let guarded = tx.database.guard(async |tx| tx.guard(&proof).await).await?;
             self.lease(id, guarded.and_then(Holder::may_save))
         };
         seen(self.metrics(), "guard", None, guard).await

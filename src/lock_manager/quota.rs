@@ -56,7 +56,7 @@ impl LockManager {
         if self.grants.is_far_from(most, owner) {
             return Ok(None);
         }
-        let turn = self.grants.turn(owner).await;
+        let turn = self.grants.turn(owner).await?;
         let held = self.backend.count_held(owner).await?;
         self.grants.counted(owner, held);
         if held < u64::from(most) {
@@ -77,7 +77,7 @@ impl LockManager {
         if requests.iter().all(|_| self.grants.is_far_from(most, &owner.id)) {
             return Ok(None);
         }
-        let turn = self.grants.turn(&owner.id).await;
+        let turn = self.grants.turn(&owner.id).await?;
         let held = self.backend.count_held(&owner.id).await?;
         self.grants.counted(&owner.id, held);
         let fits = |more: usize| held.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)) <= u64::from(most);

@@ -78,7 +78,7 @@ impl LockManager {
         let mut tx = repository.database.begin().await?;
         // The lease first, then the aggregate: the order of every save under a lease.
         let proof = self.proof(lock);
-        let holder = match tx.database.run(async |tx| tx.resume(&proof, &key).await).await? {
+        let holder = match tx.database.guard(async |tx| tx.resume(&proof, &key).await).await? {
             Resumption::Resumed(holder) => holder,
             Resumption::Held(holder) => {
                 return Err(Error::AlreadyLocked(Box::new(self.seen_by(holder, self.owner.as_deref()))));

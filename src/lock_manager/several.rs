@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::LockManager;
-use super::claim::{RunToEnd, Unclaimed};
+use super::claim::{IdFrom, RunToEnd, Unclaimed};
 use crate::error::{LeaseError, LeaseSetError, LockError};
 use crate::lease::{Lease, LockId, LockKey, NoLock, Owner};
 use crate::lock_manager::set::{HeldSet, LeaseSet};
@@ -58,7 +58,7 @@ impl LockManager {
         keys: impl IntoIterator<Item = LockKey>,
         owner: &Owner,
     ) -> Result<HeldSet, LockError> {
-        self.try_lock_all_as(keys, owner, LockId::random()).await
+        self.take_all(keys, owner, (LockId::random(), IdFrom::Call)).await
     }
 
     /// As [`try_lock_all`](Self::try_lock_all), with a secret that the caller created. Repeated with the same secret and
@@ -72,13 +72,22 @@ impl LockManager {
         owner: &Owner,
         id: LockId,
     ) -> Result<HeldSet, LockError> {
+        self.take_all(keys, owner, (id, IdFrom::Caller)).await
+    }
+
+    async fn take_all(
+        &self,
+        keys: impl IntoIterator<Item = LockKey>,
+        owner: &Owner,
+        (id, from): (LockId, IdFrom),
+    ) -> Result<HeldSet, LockError> {
         let set = LeaseSet::of(id, keys)?;
         let (locks, asked, owner) = (self.clone(), set.clone(), owner.clone());
         let taking = RunToEnd::new(|_gone| async move {
             let ids: Vec<LockHash> = asked.lock_ids().iter().map(LockId::hash).collect();
             let gate = locks.gate(&ids.iter().zip(asked.keys()).collect::<Vec<_>>()).await?;
             let held = locks.take_set(asked, &owner).await;
-            let held = held.map(|held| Unclaimed::all(held.into_leases(), locks))?;
+            let held = held.map(|held| Unclaimed::all(held.into_leases(), locks, from))?;
             gate.still_open()?;
             Ok(held)
         });
@@ -144,12 +153,16 @@ impl LockManager {
     /// # Errors
     /// [`LeaseSetError::Ended`] with the members that had ended before, and their reasons.
     pub async fn release_set(&self, set: &LeaseSet) -> Result<(), LeaseSetError> {
-        let released = self.of_set(set, LockOp::Release);
-        let released = seen(self.metrics(), "release_set", None, released).await;
-        released.iter().for_each(|released| self.count("release_lock", released));
-        set.lock_ids().iter().for_each(|id| self.metrics().forget(|| id.hash()));
-        set.keys().iter().for_each(|key| self.hub.touched(key));
-        released.map(drop)
+        let (locks, set) = (self.clone(), set.clone());
+        let releasing = RunToEnd::new(|_gone| async move {
+            let released = locks.of_set(&set, LockOp::Release);
+            let released = seen(locks.metrics(), "release_set", None, released).await;
+            released.iter().for_each(|released| locks.count("release_lock", released));
+            set.lock_ids().iter().for_each(|id| locks.metrics().forget(|| id.hash()));
+            set.keys().iter().for_each(|key| locks.hub.touched(key));
+            released.map(drop)
+        });
+        releasing.await
     }
 
     /// Checks all leases of a set inside a transaction and holds them to its end, in the order of the keys: for a unit of

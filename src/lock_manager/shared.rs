@@ -1,6 +1,7 @@
 //! Shared locks, which several people hold together to read while nobody changes the aggregate.
 
 use super::LockManager;
+use super::claim::IdFrom;
 use crate::error::LockError;
 use crate::lease::{Lease, LockId, LockKey, Owner};
 
@@ -37,7 +38,7 @@ impl LockManager {
     /// [`LockError::AlreadyLocked`] with the exclusive holder; [`LockError::NotShared`] if the policy is not shared; and
     /// as [`try_lock`](Self::try_lock).
     pub async fn try_lock_shared(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
-        self.try_lock_shared_as(key, owner, LockId::random()).await
+        self.take_share(key, owner, (LockId::random(), IdFrom::Call)).await
     }
 
     /// As [`try_lock_shared`](Self::try_lock_shared), with a lock id that the caller created: repeated with it, it returns
@@ -46,6 +47,10 @@ impl LockManager {
     /// # Errors
     /// As [`try_lock_shared`](Self::try_lock_shared), and [`LockError::LockIdUsed`] if the lease of this id has ended.
     pub async fn try_lock_shared_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
+        self.take_share(key, owner, (id, IdFrom::Caller)).await
+    }
+
+    async fn take_share(&self, key: &LockKey, owner: &Owner, id: (LockId, IdFrom)) -> Result<Lease, LockError> {
         if !self.policy(key.kind()).is_shared() {
             return Err(LockError::NotShared { key: key.clone() });
         }

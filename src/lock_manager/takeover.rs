@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::LockManager;
-use super::claim::{RunToEnd, Unclaimed};
+use super::claim::{IdFrom, RunToEnd, Unclaimed};
 use crate::error::{DatabaseError, TakeOverError};
 use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
@@ -99,7 +99,7 @@ impl LockManager {
         let taking = RunToEnd::new(|_gone| async move {
             let gate = locks.gate(&[(&id.hash(), &asked)]).await?;
             let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
-            let lease = lease.map(|lease| Unclaimed::new(lease, locks))?;
+            let lease = lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))?;
             gate.still_open()?;
             Ok(lease)
         });
@@ -181,13 +181,20 @@ impl LockManager {
     /// Releases all leases of an owner, in all tabs: at sign-out, or when the account is closed. Returns the released
     /// leases, the longest-held first. The caller decides who may do this.
     ///
+    /// # Cancel safety
+    /// As [`release_lock`](Self::release_lock).
+    ///
     /// # Errors
     /// [`DatabaseError`]: nothing was released.
     pub async fn release_all(&self, owner_id: &str) -> Result<Vec<Holder>, DatabaseError> {
-        let owner_id = askable(owner_id);
-        let mut released = seen(self.metrics(), "release_all", None, self.backend.release_all(&owner_id)).await?;
-        released.iter().for_each(|holder| self.hub.touched(&holder.key));
-        released.sort_by(|one, other| (one.since, &one.key).cmp(&(other.since, &other.key)));
-        Ok(released)
+        let (locks, owner_id) = (self.clone(), askable(owner_id));
+        let releasing = RunToEnd::new(|_gone| async move {
+            let releasing = locks.backend.release_all(&owner_id);
+            let mut released = seen(locks.metrics(), "release_all", None, releasing).await?;
+            released.iter().for_each(|holder| locks.hub.touched(&holder.key));
+            released.sort_by(|one, other| (one.since, &one.key).cmp(&(other.since, &other.key)));
+            Ok(released)
+        });
+        releasing.await
     }
 }

@@ -10,7 +10,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::LockManager;
-use super::claim::Unclaimed;
+use super::claim::{IdFrom, Unclaimed, is_unanswered};
+use super::hold::Moment;
 use crate::error::{DatabaseError, LockError};
 use crate::lease::limits::Limit;
 use crate::lease::{Lease, LockId, LockKey, Owner};
@@ -33,7 +34,8 @@ impl LockManager {
     /// granted, as after [`try_lock`](Self::try_lock).
     ///
     /// Waiters are served in order. A caller outside the queue, with [`try_lock`](Self::try_lock), gets the lock if
-    /// it arrives right after the release; then the waiters keep their positions. A hand-over
+    /// it arrives right after the release; then the waiters keep their positions. So callers that poll with `try_lock` can starve waiters, without
+    /// a bound: let all callers of a contended key wait. A hand-over
     /// ([`hand_over`](Self::hand_over)) goes to its recipient. A waiter for a shared lock needs all readers to release,
     /// and new readers may come. An advisory lock excludes nobody, so a request for it never waits.
     ///
@@ -58,13 +60,7 @@ impl LockManager {
     /// # Ok(()) }
     /// ```
     pub fn lock(&self, key: &LockKey, owner: &Owner) -> Acquisition {
-        Acquisition {
-            locks: self.clone(),
-            key: key.clone(),
-            owner: owner.clone(),
-            id: None,
-            within: self.limits.longest_wait,
-        }
+        Acquisition::of(self, key, owner, None, self.limits.longest_wait)
     }
 }
 
@@ -87,6 +83,10 @@ pub struct Acquisition {
 }
 
 impl Acquisition {
+    pub(super) fn of(locks: &LockManager, key: &LockKey, owner: &Owner, id: Option<LockId>, within: Duration) -> Self {
+        Acquisition { locks: locks.clone(), key: key.clone(), owner: owner.clone(), id, within }
+    }
+
     /// Waits at most this long, for any cause: a lease, a save under an expired lease, or a
     /// connection. The default is the maximum that the [`Limits`](crate::lease::Limits) allow: five minutes, unless
     /// set otherwise.
@@ -102,14 +102,25 @@ impl Acquisition {
     }
 
     async fn run(self) -> Result<Lease, LockError> {
+        self.timed().await.map(|(lease, _)| lease)
+    }
+
+    /// As [`run`](Self::run), with a time before the request that confirmed the lease was sent.
+    pub(super) async fn timed(self) -> Result<Confirmed, LockError> {
         let (locks, kind, asked) = (self.locks.clone(), self.key.kind().to_owned(), Instant::now());
-        let answer = seen(locks.metrics(), "lock", Some(&kind), self.wait()).await;
+        let mut sent = None;
+        let wait = async {
+            let (lease, confirmed) = self.wait().await?;
+            sent = Some(confirmed);
+            Ok(lease)
+        };
+        let answer: Result<Lease, LockError> = seen(locks.metrics(), "lock", Some(&kind), wait).await;
         locks.metrics().waited(&kind, asked.elapsed(), answer.report().outcome);
-        answer
+        Ok((answer?, sent.expect("it is set with the lease")))
     }
 
     /// The wait is a separate task: it is never interrupted between the grant of the lock and its receipt.
-    async fn wait(self) -> Result<Lease, LockError> {
+    async fn wait(self) -> Result<Confirmed, LockError> {
         if let Some(invalid) = LockError::of_invalid(&self.key) {
             return Err(invalid);
         }
@@ -121,7 +132,7 @@ impl Acquisition {
         let (answer, granted) = oneshot::channel();
         tokio::spawn(Waiter::new(self).answer(answer));
         let gone = DatabaseError::Cancelled;
-        granted.await.unwrap_or(Err(gone.into())).map(Unclaimed::claim)
+        granted.await.unwrap_or(Err(gone.into())).map(|(lease, sent)| (lease.claim(), sent))
     }
 }
 
@@ -134,7 +145,9 @@ impl IntoFuture for Acquisition {
     }
 }
 
-type ResultSender = oneshot::Sender<Result<Unclaimed, LockError>>;
+type ResultSender = oneshot::Sender<Result<(Unclaimed, Moment), LockError>>;
+/// A lease, and a time before the request that confirmed it was sent.
+type Confirmed = (Lease, Moment);
 
 /// A waiter in the queue.
 struct Waiter {
@@ -174,18 +187,22 @@ impl Waiter {
             }
             outcome => outcome,
         };
+        let from = if self.known { IdFrom::Caller } else { IdFrom::Call };
+        if from == IdFrom::Call && self.unanswered.load(Ordering::Relaxed) && !matches!(outcome, Ok(Some(_))) {
+            self.locks.undo_unanswered(&self.id, &self.key);
+        }
         let outcome = outcome.transpose();
         if let Some(outcome) = outcome {
-            let outcome = outcome.map(|lease| Unclaimed::new(lease, self.locks.clone()));
+            let outcome = outcome.map(|(lease, sent)| (Unclaimed::new(lease, self.locks.clone(), from), sent));
             // If the caller is gone, the lease is dropped here, and released.
             let _ = answer.send(outcome);
         }
     }
 
     /// The lease; `None` if the caller is gone.
-    async fn acquire(&self, answer: &mut ResultSender) -> Result<Option<Lease>, LockError> {
+    async fn acquire(&self, answer: &mut ResultSender) -> Result<Option<Confirmed>, LockError> {
         if !self.locks.policy(self.key.kind()).is_exclusive() {
-            return self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await.map(Some);
+            return self.ask().await.map(Some);
         }
         // The repetition is recorded in the database, so that an earlier caller of this lock id, who was granted the lease and is gone,
         // does not release it.
@@ -208,7 +225,7 @@ impl Waiter {
         self.stand_in_line(left, answer).await
     }
 
-    async fn stand_in_line(&self, left: Duration, answer: &mut ResultSender) -> Result<Option<Lease>, LockError> {
+    async fn stand_in_line(&self, left: Duration, answer: &mut ResultSender) -> Result<Option<Confirmed>, LockError> {
         let (lock, waiter) = (self.id.hash(), random());
         let ticket = Ticket {
             key: self.key.clone(),
@@ -249,7 +266,7 @@ impl Waiter {
         place: &QueueEntry,
         ticket: &Ticket,
         answer: &mut ResultSender,
-    ) -> Result<Option<Lease>, LockError> {
+    ) -> Result<Option<Confirmed>, LockError> {
         loop {
             tokio::select! {
                 biased;
@@ -276,10 +293,20 @@ impl Waiter {
         }
     }
 
+    /// Requests the lock.
+    async fn ask(&self) -> Result<Confirmed, LockError> {
+        let sent = Moment::now();
+        let asked = self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await;
+        if asked.as_ref().is_err_and(is_unanswered) {
+            self.unanswered.store(true, Ordering::Relaxed);
+        }
+        Ok((asked?, sent))
+    }
+
     /// Acquires the lock if it is free.
-    async fn attempt(&self) -> Result<Option<Lease>, LockError> {
-        match self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await {
-            Ok(lease) => Ok(Some(lease)),
+    async fn attempt(&self) -> Result<Option<Confirmed>, LockError> {
+        match self.ask().await {
+            Ok(confirmed) => Ok(Some(confirmed)),
             Err(LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. }) => Ok(None),
             Err(LockError::Database(DatabaseError::GrantsPaused { remaining })) => {
                 let left = self.within.saturating_sub(self.asked.elapsed());
@@ -287,11 +314,9 @@ impl Waiter {
                 Ok(None)
             }
             Err(LockError::Database(error)) if error.is_retryable() => {
-                if matches!(error, DatabaseError::OutcomeUnknown(_)) {
-                    self.unanswered.store(true, Ordering::Relaxed);
-                }
                 tracing::debug!(%error, lock = ?self.key, "a lock that became free was not taken yet; trying again");
-                tokio::time::sleep(PAUSE).await;
+                let left = self.within.saturating_sub(self.asked.elapsed());
+                tokio::time::sleep(PAUSE.min(left)).await;
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -299,11 +324,11 @@ impl Waiter {
     }
 
     /// At the end of a wait with an unanswered request: the lease, if that request was granted it. Otherwise it may be granted later.
-    async fn resolved(&self) -> Result<Option<Lease>, LockError> {
-        let locks = self.locks.acting_for(&self.owner);
+    async fn resolved(&self) -> Result<Option<Confirmed>, LockError> {
+        let (locks, sent) = (self.locks.acting_for(&self.owner), Moment::now());
         let check = patience::afresh(patience::GRACE, locks.check_lock(&self.id));
         match tokio::time::timeout(patience::GRACE, check).await {
-            Ok(Ok(held)) if held.holder().key == self.key => Ok(Some(held)),
+            Ok(Ok(held)) if held.holder().key == self.key => Ok(Some((held, sent))),
             _ => {
                 let reason = "a request for the lock was not answered before the end of the wait";
                 Err(DatabaseError::OutcomeUnknown(reason.into()).into())

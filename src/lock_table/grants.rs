@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
+use crate::error::DatabaseError;
+use crate::storage::patience;
+
 /// The maximum number of counted owners: beyond that all counts are dropped, and unknown owners are queried.
 const MOST_OWNERS: usize = 10_000;
 /// A limit up to this is exact: the count is queried every time.
@@ -64,9 +67,12 @@ impl Grants {
     }
 
     /// Until this is dropped, no other query near the limit runs for an owner of the same slot.
-    pub(crate) async fn turn(&self, owner: &str) -> OwnedMutexGuard<()> {
+    /// The wait for it ends with the time of the operation.
+    pub(crate) async fn turn(&self, owner: &str) -> Result<OwnedMutexGuard<()>, DatabaseError> {
         let turn = usize::try_from(self.hash(owner) % TURNS as u64).unwrap_or(0);
-        Arc::clone(&self.0.turns[turn]).lock_owned().await
+        let turn = Arc::clone(&self.0.turns[turn]).lock_owned();
+        let busy = |_| DatabaseError::Busy("other requests of the same owner have not been answered yet");
+        tokio::time::timeout(patience::left(), turn).await.map_err(busy)
     }
 
     /// Stores the database's count.

@@ -190,8 +190,7 @@ impl Person {
                 // The client was told that it may have the lease.
                 if matches!(error, DatabaseError::OutcomeUnknown(_)) {
                     world.tables().log.excused.insert(id.hash().to_vec());
-                } else if call.name != "hold" {
-                    // A guard that could not begin gives its lease back a moment later.
+                } else {
                     world.judge_unchanged(call, &id.hash(), &error);
                 }
                 world.judge_failure(call, &error);

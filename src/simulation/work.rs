@@ -15,7 +15,7 @@ use crate::lease::operations::{KeyState, Proof, Resumption};
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::{LockMode, Wait};
 use crate::storage::operation::OperationId;
-use crate::storage::{Authorship, BackendTransaction, BulkChange, Save, Saved};
+use crate::storage::{Authorship, BackendTransaction, BulkChange, EndSession, Save, Saved};
 use crate::version::conflict::Change;
 
 pub(super) struct Work {
@@ -54,8 +54,22 @@ impl Work {
     }
 }
 
+/// No simulated transaction is as long as its limit.
+struct Endless;
+
+#[async_trait]
+impl EndSession for Endless {
+    async fn end(&self) -> Result<(), DatabaseError> {
+        Ok(())
+    }
+}
+
 #[async_trait]
 impl BackendTransaction for Work {
+    fn session(&self) -> Box<dyn EndSession> {
+        Box::new(Endless)
+    }
+
     async fn load(&mut self, _: &'static Mapping, _: &[Value], _: LockMode) -> Result<Option<Stored>, DatabaseError> {
         without()
     }

@@ -13,6 +13,7 @@ pub struct ConnectOptions {
     pub(crate) poll_interval: Option<Duration>,
     pub(crate) connections: Option<NonZeroU32>,
     idle: Option<Duration>,
+    guarded: Option<Duration>,
     pub(crate) plaintext: bool,
     pub(crate) unnamed: bool,
     pub(crate) after_connect: Option<String>,
@@ -59,6 +60,26 @@ impl ConnectOptions {
     pub fn idle_in_transaction(mut self, limit: Duration) -> Self {
         self.idle = Some(limit);
         self
+    }
+
+    /// How long a transaction may hold a lease (`holding`, `releasing`, `from_form`, `LockManager::guard`), or keep others from acquiring it
+    /// (`unless_locked`), busy or idle: counted from the first of these operations. The default is 60,000 ms; [`Duration::ZERO`] means no
+    /// limit.
+    ///
+    /// Meanwhile nobody else can acquire the key, also after the lease has expired. At the limit the server ends the session of the
+    /// transaction, with any statement in flight, and its next operation and its commit fail with
+    /// [`GuardLimit`](crate::error::DatabaseError::GuardLimit). On SQLite the statement in flight is interrupted, and an idle transaction is
+    /// rolled back by its next operation. Work that takes longer holds a lease with [`LockManager::hold`](crate::LockManager::hold), and
+    /// saves in short transactions. The limit of a program that was stopped, or disconnected, is
+    /// [`idle_in_transaction`](Self::idle_in_transaction).
+    #[must_use]
+    pub fn guarded_transaction(mut self, limit: Duration) -> Self {
+        self.guarded = Some(limit);
+        self
+    }
+
+    pub(crate) fn guard_limit(&self) -> Duration {
+        self.guarded.unwrap_or(Duration::from_secs(60))
     }
 
     #[cfg(any(feature = "postgres", feature = "mysql"))]

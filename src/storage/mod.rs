@@ -283,6 +283,13 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     }
 }
 
+/// Ends the session of a transaction from outside, at any moment of its work.
+#[async_trait]
+pub(crate) trait EndSession: Send + Sync {
+    /// When it returns, the transaction is rolled back, or its next statement is.
+    async fn end(&self) -> Result<(), DatabaseError>;
+}
+
 /// An open transaction. Dropping it rolls back.
 #[async_trait]
 pub(crate) trait BackendTransaction: Send {
@@ -361,6 +368,9 @@ pub(crate) trait BackendTransaction: Send {
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError>;
     /// Releases a live lease with the commit.
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+
+    /// Its session. The caller ends it only while the transaction is open, and waits for that before it drops the transaction.
+    fn session(&self) -> Box<dyn EndSession>;
 
     /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
     /// at deadlocks.

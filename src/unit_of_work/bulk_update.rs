@@ -83,7 +83,8 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
     /// value would be set, or the change or the condition is missing; with [`LockTimeout`](crate::error::DatabaseError::LockTimeout) if
     /// another transaction held a row for too long.
     pub async fn run(self) -> Result<u64, Error> {
-        let (mapping, root) = (A::mapping(), &A::mapping().root);
+        let mapping = self.repository.mapping()?;
+        let root = &mapping.root;
         self.tx.author.check()?;
         let Some(when) = self.when.filter(|_| !self.set.is_empty()) else {
             let what = "say what to set, and which aggregates: `Condition::always()` if all are meant";

@@ -16,6 +16,7 @@ use crate::storage::diagnosis::Diagnosis;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::storage::{Address, DriverOptions};
 use crate::storage::{Authorship, Backend, ConnectOptions, Connections};
+use crate::unit_of_work::names::Names;
 use crate::unit_of_work::transaction::Transaction;
 use crate::watch::Hub;
 
@@ -37,6 +38,9 @@ pub struct Database {
     resolving: bool,
     /// Whether labels of transactions contain the person.
     named: bool,
+    /// The limit of transactions that hold a lease.
+    guard_limit: Duration,
+    names: Names,
 }
 
 impl Database {
@@ -197,7 +201,17 @@ impl Database {
         let backend: Arc<dyn Backend> = Arc::new(backend);
         let batch = Batcher::new(Arc::clone(&backend), crate::telemetry::metrics::Metrics::default());
         let hub = Hub::new(Arc::clone(&backend), poll_interval);
-        Database { batch, hub, grants: Grants::new(), backend, lock_order: None, resolving: false, named: true }
+        Database {
+            batch,
+            hub,
+            grants: Grants::new(),
+            backend,
+            lock_order: None,
+            resolving: false,
+            named: true,
+            guard_limit: ConnectOptions::new().guard_limit(),
+            names: Names::default(),
+        }
     }
 
     #[cfg(feature = "opentelemetry")]
@@ -294,6 +308,7 @@ impl Database {
     }
 
     async fn compared(&self, mapping: &Mapping) -> Result<SchemaReport, DatabaseError> {
+        self.names.meet(mapping)?;
         let mut live = Vec::with_capacity(1 + mapping.children.len());
         for table in std::iter::once(&mapping.root).chain(&mapping.children) {
             live.push(self.backend.live_table(table).await?);
@@ -329,9 +344,19 @@ impl Database {
     }
 
     /// Waits for the operations in flight, and closes. Clones are closed too; subscribers and waiters get an error.
+    ///
+    /// It returns after five seconds at the latest. A transaction that is open then keeps its connection until it ends; that can still
+    /// succeed.
     pub async fn close(&self) {
         self.hub.close();
-        self.backend.close().await;
+        let backend = Arc::clone(&self.backend);
+        // It goes on when the time is over, and when the caller is gone.
+        let closing = tokio::spawn(async move { backend.close().await });
+        if tokio::time::timeout(Wait::default().budget(), closing).await.is_err() {
+            tracing::warn!(
+                "the database is closed, but transactions are still open; each closes its connection at its end"
+            );
+        }
     }
 
     pub(crate) fn batch(&self) -> &Batcher {
@@ -348,6 +373,14 @@ impl Database {
 
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
         &self.backend
+    }
+
+    pub(super) fn guard_limit(&self) -> Duration {
+        self.guard_limit
+    }
+
+    pub(super) fn names(&self) -> &Names {
+        &self.names
     }
 }
 
@@ -421,6 +454,7 @@ impl Database {
 /// The steps after a database was opened.
 struct Finish {
     named: bool,
+    guard_limit: Duration,
     #[cfg(feature = "opentelemetry")]
     meter: Option<opentelemetry::metrics::Meter>,
 }
@@ -429,13 +463,14 @@ impl Finish {
     fn of(options: &ConnectOptions) -> Self {
         Finish {
             named: !options.unnamed,
+            guard_limit: options.guard_limit(),
             #[cfg(feature = "opentelemetry")]
             meter: options.meter.clone(),
         }
     }
 
     fn done(self, opened: Database) -> Database {
-        let opened = Database { named: self.named, ..opened };
+        let opened = Database { named: self.named, guard_limit: self.guard_limit, ..opened };
         #[cfg(feature = "opentelemetry")]
         if let Some(meter) = &self.meter {
             return opened.meter(meter);

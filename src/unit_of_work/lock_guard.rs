@@ -68,7 +68,7 @@ impl Transaction {
         self.check(key)?;
         let (proof, metrics) = (self.proof(id), self.home.batch().metrics().clone());
         let guard = async {
-            let guarded = self.database.run(async |tx| tx.guard(&proof).await).await?;
+            let guarded = self.database.guard(async |tx| tx.guard(&proof).await).await?;
             match guarded.and_then(Holder::may_save) {
                 Ok(holder) if holder.key == *key => Ok(holder),
                 Ok(holder) => {
@@ -135,7 +135,7 @@ impl Transaction {
         for (id, kind) in std::mem::take(&mut self.releases) {
             let proof = self.proof(&id);
             let release = async {
-                let released = self.database.run(async |tx| tx.release_lock(&proof).await).await?;
+                let released = self.database.guard(async |tx| tx.release_lock(&proof).await).await?;
                 released.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
             };
             let released = seen(&metrics, "release_within", Some(&kind), release).await?;
@@ -149,7 +149,7 @@ impl Transaction {
     /// sessions to the lock table.
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         for _ in 0..3 {
-            match self.database.run(async |tx| tx.key_state(key).await).await? {
+            match self.database.guard(async |tx| tx.key_state(key).await).await? {
                 KeyState::NoRow => {
                     let budget: Duration = self.wait.budget();
                     patience::within(budget, self.home.backend().make_row(key)).await?;

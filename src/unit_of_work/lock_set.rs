@@ -88,6 +88,9 @@ impl Transaction {
     /// all of them.
     pub async fn lock_all(&mut self, set: LockSet, mode: LockMode) -> Result<Locked, Error> {
         let mut found = BTreeMap::new();
+        for (mapping, _) in set.wanted.values() {
+            self.home.names().meet(mapping).map_err(Error::from)?;
+        }
         for (key, (mapping, id)) in set.wanted {
             if let Some(stored) = self.load(&key, mapping, &id, mode).await? {
                 found.insert(key, stored);

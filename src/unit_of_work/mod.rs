@@ -4,8 +4,10 @@
 pub(crate) mod bulk_update;
 pub(crate) mod database;
 mod explain;
+mod guard_limit;
 mod lock_guard;
 pub(crate) mod lock_set;
+mod names;
 mod poisonable;
 mod publish;
 mod reading;

@@ -4,10 +4,14 @@
 //! failure.
 
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
 
 use crate::error::DatabaseError;
 use crate::storage::BackendTransaction;
 use crate::storage::operation::OperationId;
+use crate::unit_of_work::guard_limit::GuardLimit;
 
 /// A transaction of a backend, and the reason that it cannot be committed any more.
 pub(crate) struct Poisonable {
@@ -16,29 +20,63 @@ pub(crate) struct Poisonable {
     poisoned: Option<DatabaseError>,
     /// Whether no operation has run yet.
     fresh: bool,
+    /// How long it may hold leases; zero: without a limit.
+    guard_limit: Duration,
 }
 
 /// The argument of an operation. A type without a lifetime: with `&mut dyn BackendTransaction` the compiler does not see
 /// that the futures of operations are `Send`.
-pub(crate) struct Running(Box<dyn BackendTransaction>);
+pub(crate) struct Running {
+    /// `None` once it has ended.
+    transaction: Option<Box<dyn BackendTransaction>>,
+    /// The limit since it holds a lease.
+    guard: Option<GuardLimit>,
+}
+
+const UNTIL_ITS_END: &str = "a transaction is there until its end, which consumes it";
 
 impl Deref for Running {
     type Target = dyn BackendTransaction;
 
     fn deref(&self) -> &Self::Target {
-        &*self.0
+        &**self.transaction.as_ref().expect(UNTIL_ITS_END)
     }
 }
 
 impl DerefMut for Running {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut *self.0
+        &mut **self.transaction.as_mut().expect(UNTIL_ITS_END)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let (transaction, guard) = (self.transaction.take(), self.guard.take());
+        // The end of its session must not meet the next user of the connection.
+        if let (Some(ending), Ok(runtime)) = (guard.and_then(GuardLimit::stop), Handle::try_current()) {
+            runtime.spawn(async move {
+                let _ = ending.await;
+                drop(transaction);
+            });
+        }
     }
 }
 
 impl Poisonable {
-    pub(super) fn new(inner: Box<dyn BackendTransaction>) -> Self {
-        Poisonable { inner: Running(inner), poisoned: None, fresh: true }
+    pub(super) fn new(inner: Box<dyn BackendTransaction>, guard_limit: Duration) -> Self {
+        let inner = Running { transaction: Some(inner), guard: None };
+        Poisonable { inner, poisoned: None, fresh: true, guard_limit }
+    }
+
+    /// As [`run`](Self::run), for an operation that keeps others from a key: from here on the transaction has a limit.
+    pub(crate) async fn guard<T>(
+        &mut self,
+        operation: impl AsyncFnOnce(&mut Running) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        if self.inner.guard.is_none() && !self.guard_limit.is_zero() {
+            self.inner.guard = Some(GuardLimit::start(self.guard_limit, self.inner.session()));
+        }
+        self.run(operation).await
     }
 
     /// Runs one operation. Nothing runs after a failure, nor after an operation that was dropped half-way.
@@ -63,7 +101,14 @@ impl Poisonable {
         self.poisoned = Some(DatabaseError::Cancelled);
         let result = operation(&mut self.inner).await;
         self.poisoned = result.as_ref().err().map(meaning);
-        result
+        // The limit is the cause of any error after it.
+        match (result, self.check_limit()) {
+            (Err(_), Err(limit)) => {
+                self.poisoned = Some(limit.clone());
+                Err(limit.into())
+            }
+            (result, _) => result,
+        }
     }
 
     /// The backend's transaction for the application's own statements, whose errors only the database sees.
@@ -78,10 +123,15 @@ impl Poisonable {
 
     /// Fails with the first cause if the transaction is poisoned.
     pub(super) fn check(&self) -> Result<(), DatabaseError> {
+        self.check_limit()?;
         match &self.poisoned {
             Some(first) => Err(DatabaseError::Poisoned(Box::new(first.clone()))),
             None => Ok(()),
         }
+    }
+
+    fn check_limit(&self) -> Result<(), DatabaseError> {
+        self.inner.guard.as_ref().map_or(Ok(()), GuardLimit::check)
     }
 
     /// Whether no operation has run yet: then the first one can be retried after a deadlock.
@@ -98,11 +148,24 @@ impl Poisonable {
 
     /// Commits. The caller has called [`check`](Self::check).
     pub(super) async fn commit(self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        self.inner.0.commit(operation).await
+        self.end().await?.commit(operation).await
     }
 
     pub(super) async fn rollback(self) -> Result<(), DatabaseError> {
-        self.inner.0.rollback().await
+        match self.end().await {
+            Ok(transaction) => transaction.rollback().await,
+            // It was rolled back with its session.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// The backend's transaction, which is about to end within its limit.
+    async fn end(mut self) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+        if let Some(ending) = self.inner.guard.take().and_then(GuardLimit::stop) {
+            let _ = ending.await;
+            return Err(DatabaseError::GuardLimit { limit: self.guard_limit });
+        }
+        Ok(self.inner.transaction.take().expect(UNTIL_ITS_END))
     }
 }
 

@@ -34,7 +34,7 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// As [`get`](Self::get), for the first id with an error.
     pub async fn get_many(&self, ids: &[A::Id]) -> Result<Vec<Option<Loaded<A>>>, Error> {
-        let mapping = A::mapping();
+        let mapping = self.mapping()?;
         let asked: Vec<_> = ids.iter().map(id_values).collect();
         let mut once: Vec<Row> = Vec::with_capacity(asked.len());
         for id in &asked {
@@ -87,7 +87,7 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// [`Error::Database`].
     pub async fn page(&self, after: Option<&A::Id>, limit: u32) -> Result<Vec<Loaded<A>>, Error> {
-        let (mapping, backend) = (A::mapping(), self.database.backend());
+        let (mapping, backend) = (self.mapping()?, self.database.backend());
         let mut after = after.map(id_values);
         loop {
             let ids = backend.ids_after(mapping, after.as_deref(), limit).await?;
@@ -110,7 +110,7 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// [`Error::OtherSpelling`], as [`get`](Self::get); [`Error::Database`].
     pub async fn exists(&self, id: &A::Id) -> Result<bool, Error> {
-        let (mapping, values) = (A::mapping(), id_values(id));
+        let (mapping, values) = (self.mapping()?, id_values(id));
         let Some(stored) = self.database.backend().stored_id(mapping, &values).await? else { return Ok(false) };
         let (key, root) = (LockKey::of::<A>(id), mapping.root.key_alone());
         let stored = LockKey::of::<A>(&A::Id::read(&mut RowReader::new(&root.name, &root.columns, &stored))?);
@@ -127,7 +127,7 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::Database`], also if the condition names a field that the root does not have;
     /// [`DatabaseError::Unsupported`] for a decimal on SQLite.
     pub async fn count(&self, when: &Condition) -> Result<u64, Error> {
-        let mapping = A::mapping();
+        let mapping = self.mapping()?;
         Ok(self.database.backend().count(mapping, &when.resolve(mapping)?).await?)
     }
 
@@ -137,7 +137,7 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// [`DatabaseError::Unsupported`] if the mapping keeps no revisions; [`Error::Database`].
     pub async fn get_at(&self, id: &A::Id, version: Version) -> Result<Option<A>, Error> {
-        let mapping = A::mapping();
+        let mapping = self.mapping()?;
         if mapping.revisions == 0 {
             return Err(DatabaseError::Unsupported(
                 "this aggregate keeps no past states; write `revisions = 20` above its type to keep the last 20",

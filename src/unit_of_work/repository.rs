@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::aggregate::diff::{Diff, same_id};
 use crate::aggregate::events::RecordsEvents;
-use crate::aggregate::mapping::{MappingError, Rows};
+use crate::aggregate::mapping::{Mapping, MappingError, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
@@ -54,13 +54,25 @@ use crate::version::token::Expected;
 pub struct Repository<A> {
     pub(crate) database: Database,
     pub(super) publisher: AnyPublisher<A>,
+    /// The mapping, if its name belongs to its table in this database.
+    mapping: Result<&'static Mapping, MappingError>,
     aggregate: PhantomData<fn() -> A>,
 }
 
 impl<A: Aggregate> Repository<A> {
     /// The aggregates of type `A` in this database.
+    ///
+    /// Two aggregates of one database need two names, because versions, locks and histories are stored under them. If another aggregate of
+    /// this name, with another root table, was used before, all operations of the second one fail with
+    /// [`DatabaseError::Mapping`]: give it a name by `#[aggregate(name = "…")]`.
     pub fn new(database: &Database) -> Self {
-        Repository { database: database.clone(), publisher: None, aggregate: PhantomData }
+        let mapping = database.names().meet(A::mapping()).map(|()| A::mapping());
+        Repository { database: database.clone(), publisher: None, mapping, aggregate: PhantomData }
+    }
+
+    /// The mapping.
+    pub(super) fn mapping(&self) -> Result<&'static Mapping, MappingError> {
+        self.mapping.clone()
     }
 
     /// The same repository, which publishes the recorded [`Events`](crate::aggregate::Events) of an aggregate inside the transaction that
@@ -124,7 +136,7 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::Database`], also if a row does not fit the mapping.
     pub async fn get(&self, id: &A::Id) -> Result<Option<Loaded<A>>, Error> {
         let load = async {
-            let stored = self.database.backend().load(A::mapping(), &id_values(id)).await?;
+            let stored = self.database.backend().load(self.mapping()?, &id_values(id)).await?;
             loaded(&LockKey::of::<A>(id), stored, LockMode::None)
         };
         traced("load", Some(&A::mapping().name), version_of, load).await
@@ -138,7 +150,7 @@ impl<A: Aggregate> Repository<A> {
     pub async fn find(&self, tx: &mut Transaction, id: &A::Id, mode: LockMode) -> Result<Option<Loaded<A>>, Error> {
         let key = LockKey::of::<A>(id);
         let load = async {
-            let stored = tx.load(&key, A::mapping(), &id_values(id), mode).await?;
+            let stored = tx.load(&key, self.mapping()?, &id_values(id), mode).await?;
             loaded(&key, stored, mode)
         };
         traced("load", Some(key.kind()), version_of, load).await
@@ -156,7 +168,7 @@ impl<A: Aggregate> Repository<A> {
         id: &A::Id,
         expected: impl Into<Expected<A>>,
     ) -> Result<(), Error> {
-        let (mapping, key, expected) = (A::mapping(), LockKey::of::<A>(id), expected.into());
+        let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(id), expected.into());
         check_token(&key, &expected)?;
         tx.record_order(&key);
         let values = id_values(id);
@@ -182,7 +194,7 @@ impl<A: Aggregate> Repository<A> {
         loaded: &Loaded<A>,
         expected: impl Into<Expected<A>>,
     ) -> Result<(), Error> {
-        let (mapping, key, expected) = (A::mapping(), LockKey::of::<A>(loaded.id()), expected.into());
+        let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(loaded.id()), expected.into());
         check_token(&key, &expected)?;
         if loaded.matches_version(expected.version) {
             return Ok(());
@@ -204,7 +216,7 @@ impl<A: Aggregate> Repository<A> {
         id: &A::Id,
         mode: LockMode,
     ) -> Result<SkipLocked<A>, Error> {
-        let (mapping, key) = (A::mapping(), LockKey::of::<A>(id));
+        let (mapping, key) = (self.mapping()?, LockKey::of::<A>(id));
         tx.record_order(&key);
         let values = id_values(id);
         let stored = tx.database.run(async |tx| tx.load_unlocked(mapping, &values, mode).await).await?;
@@ -229,7 +241,7 @@ impl<A: Aggregate> Repository<A> {
     }
 
     async fn insert_unseen(&self, tx: &mut Transaction, mut aggregate: A) -> Result<Loaded<A>, Error> {
-        let (mapping, mut rows, key) = (A::mapping(), aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
+        let (mapping, mut rows, key) = (self.mapping()?, aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
         tx.author.check()?;
         rows.check(mapping)?;
         let inserted = if mapping.generated && rows.root[0] == Value::Integer(0) {
@@ -276,7 +288,7 @@ impl<A: Aggregate> Repository<A> {
     }
 
     async fn write_unseen(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
-        let (mapping, rows) = (A::mapping(), loaded.to_rows());
+        let (mapping, rows) = (self.mapping()?, loaded.to_rows());
         tx.author.check()?;
         rows.check(mapping)?;
         if !same_id(mapping, &loaded.opened, &rows) {
@@ -387,7 +399,7 @@ impl<A: Aggregate> Repository<A> {
     }
 
     async fn remove_unseen(&self, tx: &mut Transaction, mut loaded: Loaded<A>) -> Result<Loaded<A>, Error> {
-        let (mapping, key, old) = (A::mapping(), LockKey::of::<A>(loaded.id()), loaded.stored());
+        let (mapping, key, old) = (self.mapping()?, LockKey::of::<A>(loaded.id()), loaded.stored());
         tx.author.check()?;
         match tx.delete(mapping, &key, &old).await? {
             Saved::Done => {
@@ -421,7 +433,7 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// [`DatabaseError`].
     pub async fn changes(&self, id: &A::Id, limit: u32) -> Result<Vec<Change>, DatabaseError> {
-        self.database.backend().changes(A::mapping(), &LockKey::of::<A>(id), &id_values(id), limit).await
+        self.database.backend().changes(self.mapping()?, &LockKey::of::<A>(id), &id_values(id), limit).await
     }
 }
 
@@ -473,7 +485,13 @@ pub(crate) fn loaded<A: Aggregate>(
 
 impl<A> Clone for Repository<A> {
     fn clone(&self) -> Self {
-        Repository { database: self.database.clone(), publisher: self.publisher.clone(), aggregate: PhantomData }
+        let Repository { database, publisher, mapping, .. } = self;
+        Repository {
+            database: database.clone(),
+            publisher: publisher.clone(),
+            mapping: mapping.clone(),
+            aggregate: PhantomData,
+        }
     }
 }
 

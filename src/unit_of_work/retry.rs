@@ -255,6 +255,7 @@ mod tests {
             ReadOnly,
             FileLost { file: texts(), happened: "words" },
             TransactionEnded("words"),
+            GuardLimit { limit: Duration::ZERO },
             ChildGone { table: texts() },
             Schema(texts()),
             Constraint(Box::new(ConstraintViolation { kind: ConstraintKind::Unique, name: None, message: texts() })),
@@ -271,7 +272,7 @@ mod tests {
                 | OutcomeUnknown(_) => {}
                 Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)
                 | Unsupported(_) => {}
-                TransactionEnded(_) | ChildGone { .. } | FileLost { .. } => {}
+                TransactionEnded(_) | GuardLimit { .. } | ChildGone { .. } | FileLost { .. } => {}
                 Unreachable { .. } | ReadOnly | Schema(_) | Constraint(_) | Mapping(_) | Other(_) => {}
             }
         }

@@ -60,7 +60,7 @@ impl Transaction {
         wait: Wait,
     ) -> Self {
         Transaction {
-            database: Poisonable::new(inner),
+            database: Poisonable::new(inner, home.guard_limit()),
             author,
             versions: Versions::default(),
             lock_order: order.map(|order| (Vec::new(), order)),

@@ -343,6 +343,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     /// Begins: checks the offline lock, loads the aggregate.
     pub(crate) async fn load(&self, key: &LockKey) -> Result<(Transaction, Loaded<A>), Error> {
         self.author.check()?;
+        self.repository.mapping()?;
         if let Some(expected) = &self.expecting {
             check_token(key, expected)?;
         }

@@ -1,86 +1,439 @@
 //! Dropped calls: their leases are released, and results that others received stay true.
+//!
+//! Each call of `calls.rs` is dropped at its first poll, at its second, and so on until it is ready. After each the key is requested by
+//! somebody else. The clock does not move, so no lease expires: a key is free only if it was released.
 
+use std::convert::Infallible;
 use std::future::IntoFuture;
+use std::time::Duration;
 
-use tenure::{LockId, LockKey, LockManager, LockPolicy, Owner, error::LockError};
+use tenure::aggregate::Condition;
+use tenure::unit_of_work::{LockSet, Retry};
+use tenure::{
+    Aggregate, Lease, LockId, LockKey, LockManager, LockMode, LockPolicy, Owner, Transaction, Version, Wait,
+    error::{Error, LockError},
+    lease::{Heartbeat, TransferReply},
+    lock_manager::LeaseSet,
+};
 use tokio::task::JoinSet;
 
+use super::calls::{ACQUIRING, Call, ENDING, HOLDING, READING, SAVING, UPDATING};
+use super::order::{Counter, Order};
 use super::support::{MINUTE, TestDb, key, kim, lee, random};
 use super::transactions::cancelled_after;
 use super::watching::Events;
 
-/// Far more awaits than any of these calls contains.
-const MOST: usize = 60;
+/// Far more polls than any of these calls has.
+const MOST: usize = 400;
+/// Far longer than a release in the background takes, and far shorter than a time to live.
+const SOON: Duration = Duration::from_secs(30);
 
-#[derive(Debug, Clone, Copy)]
-enum Call {
-    Try,
-    TryAs,
-    Share,
-    Wait,
-    WaitAs,
-    Set,
-    TakeOver,
+/// One drop: its objects, which no other case shares.
+struct Case {
+    locks: LockManager,
+    no: String,
+    /// The key of an order, and another one.
+    keys: [LockKey; 2],
+    /// The lock id for a new lease.
+    id: LockId,
+    kim: Owner,
+    /// The lease of Kim's form, or of each of the two keys.
+    held: Vec<Lease>,
+    set: Option<LeaseSet>,
 }
 
-/// The lock ids of granted leases.
-async fn ask(call: Call, locks: &LockManager, keys: &[LockKey], id: LockId) -> Vec<LockId> {
-    let (key, kim) = (&keys[0], || whose(keys));
-    let lease = match call {
-        Call::Try => locks.try_lock(key, &kim()).await.unwrap(),
-        Call::TryAs => locks.try_lock_as(key, &kim(), id).await.unwrap(),
-        Call::Share => locks.try_lock_shared_as(key, &kim(), id).await.unwrap(),
-        Call::Wait => locks.lock(key, &kim()).await.unwrap(),
-        Call::WaitAs => locks.lock(key, &kim()).with_id(id).await.unwrap(),
-        Call::TakeOver => locks.take_over(key, 1, &kim(), id, "it is my other tab").await.unwrap(),
-        Call::Set => {
-            let held = locks.try_lock_all_as(keys.iter().cloned(), &kim(), id).await.unwrap();
-            return held.leases().iter().map(|lease| lease.id().clone()).collect();
-        }
-    };
-    vec![lease.id().clone()]
-}
-
-/// A separate owner for each case, because others share the server and there is a limit.
-fn whose(keys: &[LockKey]) -> Owner {
-    Owner::new(format!("of {}", keys[0].id()), "Kim")
-}
-
-/// The clock does not move, so no lease expires: a key is free only if it was released.
-pub async fn request_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) {
-    use Call::*;
-    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
-    for call in [Try, TryAs, Share, Wait, WaitAs, Set, TakeOver] {
-        for locks in [locks.clone(), locks.clone().one_by_one()] {
-            let (mut done, mut waits) = (0, 0);
-            while done < 2 {
-                assert!(waits < MOST, "{call:?} has more than {MOST} waits");
-                let kind = if matches!(call, Share) { "PriceList" } else { "Order" };
-                let (id, keys) = (LockId::random(), [LockKey::new(kind, random()), LockKey::new(kind, random())]);
-                let before = match call {
-                    TakeOver => Some(locks.try_lock(&keys[0], &whose(&keys)).await.unwrap()),
-                    _ => None,
-                };
-                let told = cancelled_after(waits, ask(call, &locks, &keys, id.clone())).await;
-                done += usize::from(told.is_some());
-                for id in told.into_iter().flatten() {
-                    locks.release_lock(&id).await.unwrap();
-                }
-                if let Some(before) = before {
-                    // Either it was not taken over, or the lock is free.
-                    let _ended = locks.release_lock(before.id()).await;
-                }
-                for key in &keys {
-                    let other = locks.lock(key, &Owner::new("other", "Other")).within(MINUTE).await;
-                    assert!(other.is_ok(), "{call:?}, dropped after {waits} waits: {other:?}");
-                    locks.release_lock(other.unwrap().id()).await.unwrap();
-                }
-                // The lock id can be used again.
-                if done == 0 && !matches!(call, Try | Wait | TakeOver) {
-                    ask(call, &locks, &keys, id).await;
-                }
-                waits += 1;
+impl Case {
+    async fn new(t: &TestDb, locks: &LockManager, call: Call) -> Self {
+        use Call::*;
+        let (locks, no) = (locks.clone(), t.order().await);
+        let kind = if matches!(call, TryLockShared | TryLockSharedAs) { "PriceList" } else { "Order" };
+        let keys = [LockKey::new(kind, no.clone()), LockKey::new("Order", random())];
+        // A separate owner for each case, because others share the server and there is a limit.
+        let mut case = Case {
+            locks,
+            kim: Owner::new(random(), "Kim"),
+            no,
+            keys,
+            id: LockId::random(),
+            held: Vec::new(),
+            set: None,
+        };
+        match call {
+            ReleaseSet | CheckSet | KeepSetAlive | GuardSet => {
+                let set = case.locks.try_lock_all(case.keys.clone(), &case.kim).await.unwrap();
+                (case.held, case.set) = (set.leases().to_vec(), Some(set.set().clone()));
             }
+            _ if ACQUIRING.contains(&call) && call != TakeOver || READING.contains(&call) => {}
+            ReleaseGuard | Lost | RunUnderGuard | UnlessLocked | UpdateUnlessLocked => {}
+            _ => case.held = vec![case.locks.try_lock(&case.keys[0], &case.kim).await.unwrap()],
+        }
+        if matches!(call, AnswerRequest | HandOver) {
+            case.locks.request(&case.keys[0], 1, &other(), "please").await.unwrap();
+        }
+        case
+    }
+
+    fn lock_id(&self) -> &LockId {
+        self.held[0].id()
+    }
+
+    fn set(&self) -> &LeaseSet {
+        self.set.as_ref().unwrap()
+    }
+
+    /// A transaction that saves under the lease.
+    async fn saving(&self, t: &TestDb) -> Transaction {
+        let mut tx = t.db.begin().await.unwrap();
+        if !self.held.is_empty() {
+            tx.holding(&self.keys[0], self.lock_id()).await.unwrap();
+        }
+        tx
+    }
+
+    /// The order is loaded under the lease.
+    async fn loaded(&self, t: &TestDb) -> (Transaction, tenure::Loaded<Order>) {
+        let mut tx = self.saving(t).await;
+        let order = t.find(&mut tx, &self.no).await;
+        (tx, order)
+    }
+
+    /// Runs the call; returns the lock ids of the leases that the caller has received.
+    ///
+    /// In parts: the future of all calls together is too large for a stack.
+    async fn ask(&self, call: Call, t: &TestDb) -> Vec<LockId> {
+        match call {
+            _ if ACQUIRING.contains(&call) => Box::pin(self.acquire(call)).await,
+            _ if ENDING.contains(&call) => Box::pin(self.end(call)).await,
+            _ if HOLDING.contains(&call) => Box::pin(self.hold(call, t)).await,
+            _ if SAVING.contains(&call) => Box::pin(self.save(call, t)).await,
+            _ if UPDATING.contains(&call) => Box::pin(self.update(call, t)).await,
+            _ => Box::pin(self.read(call, t)).await,
+        }
+    }
+
+    async fn acquire(&self, call: Call) -> Vec<LockId> {
+        use Call::*;
+        let Case { locks, keys, id, kim, .. } = self;
+        let key = &keys[0];
+        let id_of = |lease: Lease| vec![lease.id().clone()];
+        match call {
+            TryLock => id_of(locks.try_lock(key, kim).await.unwrap()),
+            TryLockAs => id_of(locks.try_lock_as(key, kim, id.clone()).await.unwrap()),
+            TryLockShared => id_of(locks.try_lock_shared(key, kim).await.unwrap()),
+            TryLockSharedAs => id_of(locks.try_lock_shared_as(key, kim, id.clone()).await.unwrap()),
+            Lock => id_of(locks.lock(key, kim).within(MINUTE).await.unwrap()),
+            LockWithId => id_of(locks.lock(key, kim).within(MINUTE).with_id(id.clone()).await.unwrap()),
+            // The guard is dropped, which releases the lease.
+            Hold => none(locks.hold(key, kim).await.unwrap()),
+            HoldWithId => none(locks.hold(key, kim).with_id(id.clone()).await.unwrap()),
+            HoldWithin => none(locks.hold(key, kim).within(MINUTE).await.unwrap()),
+            HoldWithinWithId => none(locks.hold(key, kim).within(MINUTE).with_id(id.clone()).await.unwrap()),
+            TryLockAll => ids_of(locks.try_lock_all(keys.clone(), kim).await.unwrap().leases()),
+            TryLockAllAs => ids_of(locks.try_lock_all_as(keys.clone(), kim, id.clone()).await.unwrap().leases()),
+            TakeOver => id_of(locks.take_over(key, 1, kim, id.clone(), "it is my other tab").await.unwrap()),
+            other => unreachable!("{other:?} belongs to another part"),
+        }
+    }
+
+    async fn end(&self, call: Call) -> Vec<LockId> {
+        use Call::*;
+        let Case { locks, kim, keys, .. } = self;
+        let key = &keys[0];
+        match call {
+            ReleaseLock => none(locks.release_lock(self.lock_id()).await.unwrap()),
+            ReleaseSet => none(locks.release_set(self.set()).await.unwrap()),
+            ReleaseAll => none(locks.release_all(&kim.id).await.unwrap()),
+            ReleaseGuard => none(locks.hold(key, kim).await.unwrap().release().await.unwrap()),
+            ExpireWithin => none(locks.expire_within(self.lock_id(), Duration::ZERO).await.unwrap()),
+            other => unreachable!("{other:?} belongs to another part"),
+        }
+    }
+
+    async fn hold(&self, call: Call, t: &TestDb) -> Vec<LockId> {
+        use Call::*;
+        let Case { locks, no, kim, keys, .. } = self;
+        let key = &keys[0];
+        match call {
+            CheckLock => none(locks.check_lock(self.lock_id()).await.unwrap()),
+            KeepAlive => none(locks.keep_alive(&[self.lock_id().clone()]).await.unwrap()),
+            KeepAliveWith => none(locks.keep_alive_with(&[Heartbeat::active(self.lock_id().clone())]).await.unwrap()),
+            Extend => none(locks.extend_lock_expiration(self.lock_id(), MINUTE).await.unwrap()),
+            Resume => none(locks.resume(&t.orders, no, self.lock_id(), Version::FIRST).await.unwrap()),
+            Break => none(locks.break_lock(key, 1, &lee(), "she is on holiday").await.unwrap()),
+            Request => none(locks.request(key, 1, &other(), "please").await.unwrap()),
+            Requests => none(locks.requests(self.lock_id()).await.unwrap()),
+            AnswerRequest => {
+                let later = TransferReply::Later(MINUTE);
+                none(locks.answer_request(self.lock_id(), &other().id, later).await.unwrap())
+            }
+            HandOver => none(locks.hand_over(self.lock_id(), &other().id).await.unwrap()),
+            CheckSet => none(locks.check_set(self.set()).await.unwrap()),
+            KeepSetAlive => none(locks.keep_set_alive(self.set()).await.unwrap()),
+            Lost => {
+                let guard = locks.hold(key, kim).await.unwrap();
+                // It is never lost.
+                none(cancelled_after(0, guard.lost()).await)
+            }
+            RunUnderGuard => {
+                let guard = locks.hold(key, kim).await.unwrap();
+                none(guard.run(tokio::task::yield_now()).await.unwrap())
+            }
+            Holders => none(locks.holders(key).await.unwrap()),
+            List => none(locks.list().of_type("Order").limit(1).run().await.unwrap()),
+            History => none(locks.history().of_key(key).run().await.unwrap()),
+            HeldByType => none(locks.held_by_type().await.unwrap()),
+            Sweep => none(locks.sweep(2 * 24 * 60 * MINUTE).of_type(no.clone()).run().await.unwrap()),
+            NextEvent => none(locks.watch([key.clone()]).unwrap().next().await.unwrap()),
+            EventStream => {
+                let mut events = std::pin::pin!(locks.watch([key.clone()]).unwrap());
+                let next = std::future::poll_fn(|context| futures_core::Stream::poll_next(events.as_mut(), context));
+                none(next.await.unwrap())
+            }
+            other => unreachable!("{other:?} belongs to another part"),
+        }
+    }
+
+    async fn save(&self, call: Call, t: &TestDb) -> Vec<LockId> {
+        use Call::*;
+        let Case { locks, no, keys, .. } = self;
+        let key = &keys[0];
+        match call {
+            Begin => none(t.db.begin().await.unwrap()),
+            BeginWithin => none(t.db.begin_within(Wait::Within(MINUTE)).await.unwrap()),
+            Retry => {
+                let work = || async {
+                    let mut tx = t.db.begin().await?;
+                    tx.holding(key, self.lock_id()).await?;
+                    tx.commit().await
+                };
+                none(t.db.retry(self::Retry::transient(3), work).await.unwrap())
+            }
+            Commit => {
+                let (mut tx, mut order) = self.loaded(t).await;
+                order.gift = None;
+                order.lines.clear();
+                t.orders.save(&mut tx, &mut order).await.unwrap();
+                none(tx.commit().await.unwrap())
+            }
+            Rollback => none(self.saving(t).await.rollback().await.unwrap()),
+            Holding => none(self.saving(t).await),
+            Releasing => {
+                let mut tx = t.db.begin().await.unwrap();
+                tx.releasing(key, self.lock_id()).await.unwrap();
+                none(tx.commit().await.unwrap())
+            }
+            FromForm => {
+                let mut tx = t.db.begin().await.unwrap();
+                tx.from_form(key, Some(self.lock_id())).await.unwrap();
+                none(tx.commit().await.unwrap())
+            }
+            UnlessLocked => {
+                let mut tx = t.db.begin().await.unwrap();
+                none(tx.unless_locked(key).await.unwrap())
+            }
+            UnlessLockedExcept => {
+                let mut tx = t.db.begin().await.unwrap();
+                none(tx.unless_locked_except(key, 1).await.unwrap())
+            }
+            LockAll => {
+                let mut tx = self.saving(t).await;
+                let set = LockSet::new().add::<Order>(no).add::<Counter>(&random());
+                none(tx.lock_all(set, LockMode::PessimisticWrite).await.unwrap())
+            }
+            Guard => {
+                let mut tx = t.db.begin().await.unwrap();
+                none(locks.guard(&mut tx, self.lock_id()).await.unwrap())
+            }
+            GuardSet => {
+                let mut tx = t.db.begin().await.unwrap();
+                none(locks.guard_set(&mut tx, self.set()).await.unwrap())
+            }
+            ReleaseWithin => {
+                let mut tx = t.db.begin().await.unwrap();
+                locks.release_within(&mut tx, self.lock_id()).await.unwrap();
+                none(tx.commit().await.unwrap())
+            }
+            Find => none(self.loaded(t).await),
+            FindUnlocked => {
+                let mut tx = self.saving(t).await;
+                match t.orders.find_unlocked(&mut tx, no, LockMode::PessimisticWrite).await {
+                    Err(Error::Database(error)) if t.has_one_writer() => {
+                        assert!(error.to_string().contains("row locks"))
+                    }
+                    found => drop(found.unwrap()),
+                }
+                vec![]
+            }
+            AssertUnchanged => {
+                let mut tx = self.saving(t).await;
+                none(t.orders.assert_unchanged(&mut tx, no, Version::FIRST).await.unwrap())
+            }
+            ExpectVersion => {
+                let (mut tx, order) = self.loaded(t).await;
+                let old = Version::new(7).unwrap();
+                let conflict = t.orders.expect_version(&mut tx, &order, old).await;
+                assert!(matches!(conflict, Err(Error::VersionConflict(_))), "{conflict:?}");
+                vec![]
+            }
+            Insert => {
+                let mut tx = self.saving(t).await;
+                none(t.orders.insert(&mut tx, Order::new(&random())).await.unwrap())
+            }
+            Save => {
+                let (mut tx, mut order) = self.loaded(t).await;
+                order.lines.clear();
+                none(t.orders.save(&mut tx, &mut order).await.unwrap())
+            }
+            SaveAll => {
+                let (mut tx, mut order) = self.loaded(t).await;
+                order.lines.clear();
+                none(t.orders.save_all(&mut tx, &mut [order]).await.remove(0).unwrap())
+            }
+            Delete => {
+                let (mut tx, order) = self.loaded(t).await;
+                none(t.orders.delete(&mut tx, order).await.unwrap())
+            }
+            UpdateAll => {
+                let mut tx = self.saving(t).await;
+                let mine = Condition::equal("no", no.clone());
+                let changed = t.orders.update_all(&mut tx).set("ship_to.zip", "1".to_owned()).when(mine).run().await;
+                assert_eq!(changed.unwrap(), 1);
+                vec![]
+            }
+            other => unreachable!("{other:?} belongs to another part"),
+        }
+    }
+
+    async fn update(&self, call: Call, t: &TestDb) -> Vec<LockId> {
+        use Call::*;
+        let Case { no, .. } = self;
+        match call {
+            Update => none(t.orders.update(no).holding(self.lock_id()).run(move_away).await.unwrap()),
+            UpdateReleasing => none(t.orders.update(no).releasing(self.lock_id()).run(move_away).await.unwrap()),
+            UpdateOfForm => {
+                none(t.orders.update(no).from_form(Version::FIRST, Some(self.lock_id())).run(move_away).await.unwrap())
+            }
+            UpdateUnlessLocked => none(t.orders.update(no).unless_locked().run(move_away).await.unwrap()),
+            UpdateRepeatable => {
+                let update = t.orders.update(no).holding(self.lock_id()).retrying(self::Retry::transient(3));
+                none(update.run(move_away).await.unwrap())
+            }
+            UpdateDelete => {
+                let update = t.orders.update(no).holding(self.lock_id());
+                none(update.delete(move_away).await.unwrap())
+            }
+            DryRun => none(t.orders.update(no).holding(self.lock_id()).dry_run(move_away).await.unwrap()),
+            other => unreachable!("{other:?} belongs to another part"),
+        }
+    }
+
+    async fn read(&self, call: Call, t: &TestDb) -> Vec<LockId> {
+        use Call::*;
+        let Case { no, .. } = self;
+        match call {
+            Get => none(t.orders.get(no).await.unwrap()),
+            GetMany => none(t.orders.get_many(std::slice::from_ref(no)).await.unwrap()),
+            PageOf => none(t.orders.page(None, 1).await.unwrap()),
+            Exists => none(assert!(t.orders.exists(no).await.unwrap())),
+            Count => none(t.orders.count(&Condition::equal("no", no.clone())).await.unwrap()),
+            GetAt => none(t.orders.get_at(no, Version::FIRST).await.unwrap()),
+            Changes => none(t.orders.changes(no, 3).await.unwrap()),
+            Check => none(t.db.check::<Order>().await.unwrap()),
+            CheckMapping => none(t.db.check_mapping(Order::mapping()).await.unwrap()),
+            LookNow => none(t.db.look_now().await.unwrap()),
+            ForgetOperations => none(t.db.forget_operations(MINUTE).await.unwrap()),
+            other => unreachable!("{other:?} belongs to another part"),
+        }
+    }
+
+    /// The key is free for somebody else.
+    async fn free(&self, call: Call, waits: usize) {
+        for key in &self.keys {
+            let granted = self.locks.lock(key, &other()).within(SOON).await;
+            assert!(granted.is_ok(), "{call:?}, dropped after {waits} waits: {granted:?}");
+            self.locks.release_lock(granted.unwrap().id()).await.unwrap();
+        }
+    }
+}
+
+/// The caller received something else than a lease.
+fn none<T>(_: T) -> Vec<LockId> {
+    vec![]
+}
+
+fn ids_of(leases: &[Lease]) -> Vec<LockId> {
+    leases.iter().map(|lease| lease.id().clone()).collect()
+}
+
+fn other() -> Owner {
+    Owner::new("other", "Other")
+}
+
+fn move_away(order: &mut Order) -> Result<(), Infallible> {
+    order.ship_to.zip = "04524".into();
+    Ok(())
+}
+
+/// Drops each of these calls after each number of waits.
+async fn each(t: &TestDb, calls: &[Call], locks: &LockManager) {
+    let locks = locks.clone().with_policy("PriceList", LockPolicy::shared());
+    for &call in calls {
+        let mut waits = 0;
+        loop {
+            assert!(waits < MOST, "{call:?} has more than {MOST} waits");
+            let case = Case::new(t, &locks, call).await;
+            let told = cancelled_after(waits, case.ask(call, t)).await;
+            let is_over = told.is_some();
+            // What its callers know, they release; a call that ends a lease has to do that by itself.
+            let known = case.held.iter().filter(|_| !ENDING.contains(&call)).map(|lease| lease.id().clone());
+            for id in told.into_iter().flatten().chain(known) {
+                let _ended = case.locks.release_lock(&id).await;
+            }
+            case.free(call, waits).await;
+            if is_over {
+                break;
+            }
+            waits += 1;
+        }
+    }
+}
+
+pub async fn acquiring_calls_dropped_at_any_poll_leave_the_keys_free(t: &TestDb) {
+    each(t, ACQUIRING, &t.locks).await;
+    each(t, ACQUIRING, &t.locks.clone().one_by_one()).await;
+}
+
+pub async fn ending_calls_dropped_at_any_poll_free_the_keys(t: &TestDb) {
+    each(t, ENDING, &t.locks).await;
+    each(t, ENDING, &t.locks.clone().one_by_one()).await;
+}
+
+pub async fn calls_with_a_lease_dropped_at_any_poll_leave_it_releasable(t: &TestDb) {
+    each(t, HOLDING, &t.locks).await;
+}
+
+pub async fn saves_dropped_at_any_poll_leave_the_key_free(t: &TestDb) {
+    each(t, SAVING, &t.locks).await;
+    each(t, UPDATING, &t.locks).await;
+}
+
+pub async fn reads_dropped_at_any_poll_leave_the_key_free(t: &TestDb) {
+    each(t, READING, &t.locks).await;
+}
+
+/// The calls that repeat a request with the caller's lock id.
+const WITH_ID: [Call; 4] = [Call::TryLockAs, Call::TryLockSharedAs, Call::LockWithId, Call::TryLockAllAs];
+
+pub async fn lock_id_of_a_dropped_request_can_be_used_again(t: &TestDb) {
+    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
+    for call in WITH_ID {
+        for waits in 0..MOST {
+            let case = Case::new(t, &locks, call).await;
+            if cancelled_after(waits, case.ask(call, t)).await.is_some() {
+                break;
+            }
+            case.free(call, waits).await;
+            case.ask(call, t).await;
         }
     }
 }
@@ -128,20 +481,19 @@ pub async fn dropped_wait_does_not_affect_another_with_its_lock_id(t: &TestDb) {
 
 pub async fn lease_survives_a_dropped_repeated_request(t: &TestDb) {
     let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
-    for call in [Call::TryAs, Call::Share, Call::WaitAs, Call::Set] {
+    for call in WITH_ID {
         let mut held = Vec::new();
         for waits in 0..MOST {
-            let kind = if matches!(call, Call::Share) { "PriceList" } else { "Order" };
-            let (id, keys) = (LockId::random(), [LockKey::new(kind, random()), LockKey::new(kind, random())]);
-            let mine = ask(call, &locks, &keys, id.clone()).await;
-            let again = cancelled_after(waits, ask(call, &locks, &keys, id.clone())).await;
+            let case = Case::new(t, &locks, call).await;
+            let mine = case.ask(call, t).await;
+            let again = cancelled_after(waits, case.ask(call, t)).await;
             held.extend(mine);
             if again.is_some() {
                 break;
             }
             // Also if two of them are dropped, and one is kept alive in between.
             locks.keep_alive(&held[held.len() - 1..]).await.unwrap();
-            let _ = cancelled_after(waits, ask(call, &locks, &keys, id)).await;
+            let _ = cancelled_after(waits, case.ask(call, t)).await;
         }
         for id in &held {
             assert_eq!(locks.check_lock(id).await.unwrap().holder().generation, 1, "{call:?}");

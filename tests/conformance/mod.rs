@@ -8,6 +8,7 @@ pub mod audit;
 pub mod bad_input;
 pub mod batches;
 pub mod by_hand;
+pub mod calls;
 pub mod checking;
 pub mod children;
 pub mod classic;
@@ -21,6 +22,7 @@ pub mod events;
 pub mod every_kind;
 pub mod former_life;
 pub mod generated_ids;
+pub mod guard_limits;
 pub mod handing_over;
 pub mod jobs;
 pub mod kinds;
@@ -32,6 +34,7 @@ pub mod lock_guards;
 pub mod locking;
 pub mod merging;
 pub mod missing_columns;
+pub mod names;
 pub mod order;
 pub mod own_statements;
 pub mod presence;
@@ -205,9 +208,23 @@ macro_rules! conformance {
                 lock_id_has_one_queue_position,
                 advisory_locks_and_invalid_keys_have_no_queue,
                 waiting_ends_when_the_database_is_closed,
+                wait_behind_its_owners_requests_ends_at_its_deadline,
+                closing_returns_while_a_transaction_is_open,
                 waits_per_owner_and_their_length_are_limited;
+            guard_limits:
+                busy_guarded_transaction_ends_at_its_limit,
+                idle_guarded_transaction_ends_at_its_limit,
+                transaction_after_a_guarded_one_has_no_limit;
+            names:
+                second_aggregate_of_a_name_is_refused,
+                aggregates_with_names_of_their_own_are_separate;
             dropped:
-                request_dropped_at_any_moment_leaves_its_keys_free,
+                acquiring_calls_dropped_at_any_poll_leave_the_keys_free,
+                ending_calls_dropped_at_any_poll_free_the_keys,
+                calls_with_a_lease_dropped_at_any_poll_leave_it_releasable,
+                saves_dropped_at_any_poll_leave_the_key_free,
+                reads_dropped_at_any_poll_leave_the_key_free,
+                lock_id_of_a_dropped_request_can_be_used_again,
                 concurrent_dropped_requests_leave_their_keys_free,
                 dropped_wait_does_not_affect_another_with_its_lock_id,
                 lease_survives_a_dropped_repeated_request,

@@ -3,16 +3,17 @@
 use std::future::{IntoFuture, poll_fn};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tenure::{
-    Lease, LockId, LockKey, LockManager, Owner,
+    Lease, LockId, LockKey, LockManager, Owner, Repository, Version,
     error::LockError,
     lease::{Limit, Limits},
     watch::LockEvent,
 };
 use tokio::task::JoinHandle;
 
+use super::order::Order;
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
 use super::watching::Events;
 
@@ -207,4 +208,51 @@ pub async fn waits_per_owner_and_their_length_are_limited(t: &TestDb) {
     let long = locks.lock(&keys[2], &lee()).within(MINUTE + Duration::from_millis(1)).await;
     let limit = Limit::LongestWait;
     assert!(matches!(long, Err(LockError::LimitReached { limit: of, most: 60_000 }) if of == limit), "{long:?}");
+}
+
+/// Near its limit an owner is counted for each request, one request after the other.
+pub async fn wait_behind_its_owners_requests_ends_at_its_deadline(t: &TestDb) {
+    const WAIT: Duration = Duration::from_millis(300);
+    let limits = Limits { locks_per_owner: 50, ..Limits::default() };
+    let (locks, kim, held) = (t.locks.clone().with_limits(limits), Owner::new(random(), "Kim"), key());
+    // The first request waits for a transaction of another process.
+    let elsewhere = t.another_process().await;
+    let mut tx = elsewhere.begin().await.unwrap();
+    tx.unless_locked(&held).await.unwrap();
+    let (first, first_kim) = (locks.clone(), kim.clone());
+    let first = tokio::spawn(async move { first.try_lock(&held, &first_kim).await });
+    let mut behind = 0;
+    while !first.is_finished() {
+        let asked = Instant::now();
+        match locks.lock(&key(), &kim).within(WAIT).await {
+            Ok(lease) => locks.release_lock(lease.id()).await.unwrap(),
+            Err(LockError::LockTimeout { .. }) => {
+                behind += 1;
+                let over = asked.elapsed() - WAIT;
+                println!("overshoot {over:?}");
+                // An answer has a second after the deadline, and the holder's name another one.
+                assert!(over < Duration::from_millis(2_500), "{over:?} after {WAIT:?}");
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert!(behind > 0, "the first request kept no other one waiting");
+    tx.rollback().await.unwrap();
+    drop(first.await.unwrap());
+    elsewhere.close().await;
+}
+
+pub async fn closing_returns_while_a_transaction_is_open(t: &TestDb) {
+    let process = t.another_process().await;
+    let (orders, no) = (Repository::<Order>::new(&process), random());
+    let mut tx = process.begin().await.unwrap();
+    orders.insert(&mut tx, Order::new(&no)).await.unwrap();
+    let asked = Instant::now();
+    tokio::time::timeout(MINUTE, process.close()).await.expect("it returns");
+    println!("overshoot {:?}", asked.elapsed().saturating_sub(Duration::from_secs(5)));
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    // What had begun may end.
+    tx.commit().await.unwrap();
+    assert_eq!(t.stored(&no).await.1, Version::FIRST);
+    assert!(process.begin().await.is_err());
 }

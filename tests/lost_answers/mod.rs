@@ -174,6 +174,23 @@ pub async fn commit_without_a_response_in_time_is_unknown(kind: Kind) {
     assert!(bank.balance().await < 2);
 }
 
+pub async fn lost_lock_request_that_nobody_can_repeat_is_undone(kind: Kind) {
+    let bank = bank(kind, |db| db).await;
+    let (locks, kim) = (LockManager::new(&bank.db), Owner::new("kim", "Kim"));
+    // The first execution of a prepared statement takes several messages.
+    locks.try_lock(&LockKey::new("Account", "first"), &kim).await.unwrap();
+    let key = LockKey::new("Account", "nobody knows its lock id");
+    bank.proxy.lose_answer_to(match bank.db.capabilities().database.starts_with("MySQL") {
+        true => "insert into tenure_lock (",
+        false => "nobody knows its lock id",
+    });
+    let lost = locks.try_lock(&key, &kim).await;
+    assert!(matches!(lost, Err(LockError::Database(DatabaseError::OutcomeUnknown(_)))), "{lost:?}");
+    // Far less than its time to live.
+    let next = locks.lock(&key, &Owner::new("lee", "Lee")).within(Duration::from_secs(30)).await.unwrap();
+    assert_eq!(next.holder().generation, 2, "it was granted, and released");
+}
+
 pub async fn lost_lock_response_is_unknown_and_can_be_repeated(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let (locks, kim) = (LockManager::new(&bank.db), Owner::new("kim", "Kim"));

@@ -16,10 +16,12 @@ use std::time::Duration;
 use axum::Extension;
 use axum::Json;
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::rejection::FormRejection;
-use axum::extract::{Form, Query, State};
+use axum::extract::{Form, Query, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::{Deserialize, Serialize};
@@ -56,6 +58,23 @@ pub fn router<S: Clone + Send + Sync + 'static>(locks: LockManager) -> Router<S>
     };
     let from_here = CsrfLayer::new().with_rejection_response(from_elsewhere);
     Router::new().route("/release", post(release)).route("/form", get(new_form)).layer(from_here).with_state(locks)
+}
+
+/// The longest form of a release.
+const LONGEST_FORM: usize = 16 * 1024;
+
+/// Middleware that runs a release to its end, although its page is closed and the connection with it. It belongs around the release endpoint and the
+/// middleware that finds the signed-in person: `leases::router(locks).layer(sessions).layer(from_fn(leases::to_its_end))`. Without it, the
+/// server drops the request when it notices the closed connection, and the lease stays for its time to live.
+pub async fn to_its_end(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    // Whole, because nothing more arrives on a closed connection.
+    let body = match to_bytes(body, LONGEST_FORM).await {
+        Ok(body) => Body::from(body),
+        Err(error) => return Problem::new(413, "bad-form", "Refused").detail(error.to_string()).into_response(),
+    };
+    let running = tokio::spawn(next.run(Request::from_parts(parts, body)));
+    running.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
 /// The scripts, under this path (`/tenure`: then pages load `/tenure/tenure.js`). Separate from the other routes, because they

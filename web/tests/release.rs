@@ -7,12 +7,14 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::middleware::from_fn;
 use axum::{Extension, Router};
 use serde_json::Value;
 use tempfile::TempDir;
 use tenure::{Database, Lease, LockKey, LockManager, Owner, clock::ManualClock, storage::ConnectOptions};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::leases::{self, PARTING_GRACE};
+use tokio::io::AsyncWriteExt;
 use tower::ServiceExt;
 
 struct Kit {
@@ -204,5 +206,47 @@ async fn new_form_is_only_for_the_person_of_the_page() {
     for (who, status, code) in [(None, 401, "session-expired"), (Some(lee()), 409, "other-person")] {
         let (found, problem) = new_form(&kit, who).await;
         assert_eq!((found, &problem["code"]), (status, &Value::from(code)));
+    }
+}
+
+/// A page that sends its release and closes at once: the server drops the request when it notices.
+#[tokio::test]
+async fn page_that_closes_at_once_still_releases() {
+    let kit = Kit::new().await;
+    let locks = kit.locks.clone();
+    // As a session that is read from a database: the connection is closed before the person is known.
+    let identify = move |mut request: axum::extract::Request, next: axum::middleware::Next| {
+        let locks = locks.clone();
+        async move {
+            for _ in 0..20 {
+                locks.holders(&LockKey::new("Session", "1")).await.unwrap();
+            }
+            request.extensions_mut().insert(kim());
+            next.run(request).await
+        }
+    };
+    let app: Router = leases::router(kit.locks.clone());
+    let app = app.layer(from_fn(identify)).layer(from_fn(leases::to_its_end));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    for mode in ["final", "parting"] {
+        let lid = kit.lock(&kim()).await.id().reveal();
+        let form = format!("lid={lid}&mode={mode}");
+        let head = "POST /release HTTP/1.1\r\nhost: shop\r\ncontent-type: application/x-www-form-urlencoded";
+        let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{form}", form.len());
+        let mut page = tokio::net::TcpStream::connect(address).await.unwrap();
+        page.write_all(request.as_bytes()).await.unwrap();
+        drop(page);
+        let next = kit.locks.lock(&LockKey::new("Order", "1"), &lee());
+        let released = async {
+            while kit.holders().await.iter().any(|(_, remaining)| *remaining > PARTING_GRACE) {
+                tokio::task::yield_now().await;
+            }
+            kit.clock.advance(PARTING_GRACE);
+            next.within(Duration::from_secs(30)).await.unwrap()
+        };
+        let released = tokio::time::timeout(Duration::from_secs(30), released).await.expect("it is released");
+        kit.locks.release_lock(released.id()).await.unwrap();
     }
 }

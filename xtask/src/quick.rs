@@ -83,13 +83,13 @@ static THEN: [Step; 11] = [
     Step::of_programs("sqlite", &["sqlite*", "children", "futures", "metrics", "serialization"]),
     Step::of_programs(
         "web-and-shop",
-        &["beat", "problems", "release", "verdict", "versions", "server", "log", "stories", "attacks", "maintenance"],
+        &["beat", "now", "problems", "release", "verdict", "versions", "server", "log", "stories", "attacks", "maintenance"],
     ),
     // One program for all databases, each.
     Step {
         options: &["--include-ignored"],
         servers: BOTH,
-        ..Step::of_programs("both-servers", &["sea_orm", "tls", "connecting", "rights", "seen", "doctor", "servers"])
+        ..Step::of_programs("both-servers", &["sea_orm", "tls", "connecting", "restored", "rights", "seen", "doctor", "servers"])
     },
     // The examples, the guide, the derives' errors, the order of imports.
     Step::of_programs("documents", &["architecture", "derive", "documents", "examples", "guide", "guide_testing"]),
@@ -99,7 +99,10 @@ static THEN: [Step; 11] = [
 
 /// The browser's stories of the quick run; `cargo xtask verify browser` tells all. Those of lost updates, of typed text, of a conflict, of the
 /// last piece in stock, of the lock; and one walk through all pages with axe-core.
-const STORIES: [&str; 12] = [
+const STORIES: [&str; 15] = [
+    "typing::every_key_counts_on_coming_back_to_the_tab",
+    "typing::text_typed_while_saving_is_the_next_change",
+    "tabs::closing_a_duplicated_tab_ends_nothing_of_the_first",
     "travelling::draft_never_overwrites_a_save_made_in_between",
     "travelling::back_never_overwrites_a_save_made_in_between",
     "travelling::back_to_fields_that_the_browser_restores_never_saves_over_it",

@@ -10,7 +10,7 @@ const NINE_TENTHS: (u32, u32) = (9, 10);
 
 /// A time by both clocks of the process.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(in crate::lock_manager) struct Moment {
     /// It is never adjusted, but it stops while the machine is suspended.
     monotonic: Instant,
     /// It continues while the machine is suspended, but it may be adjusted.
@@ -18,7 +18,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub(super) fn now() -> Self {
+    pub(in crate::lock_manager) fn now() -> Self {
         Moment { monotonic: Instant::now(), wall: wall_clock() }
     }
 

@@ -9,14 +9,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belief::{Belief, Moment};
+use belief::Belief;
+pub(super) use belief::Moment;
 pub use guard::LeaseGuard;
 use state::State;
 
 use crate::error::{DatabaseError, LeaseLost, LockError};
 use crate::lease::{Lease, LockId, LockKey, Owner};
-use crate::lock_manager::LockManager;
-use crate::lock_manager::claim::Unclaimed;
+use crate::lock_manager::claim::IdFrom;
+use crate::lock_manager::{Acquisition, LockManager};
 
 impl LockManager {
     /// Acquires the exclusive lock for a job, and keeps it alive until the guard is released or dropped. Await it.
@@ -102,26 +103,19 @@ impl Hold {
         self
     }
 
+    /// Between the grant and the guard there is no wait: a dropped call releases the lease, a dropped guard does.
     async fn run(self) -> Result<LeaseGuard, LockError> {
-        let id = self.id.unwrap_or_else(LockId::random);
-        let Some(within) = self.within else {
-            let sent = Moment::now();
-            let lease = self.locks.try_lock_as(&self.key, &self.owner, id).await?;
-            let belief = Belief::confirmed(sent, lease.holder.remaining);
-            return Ok(LeaseGuard::new(lease, self.locks, State::held(self.key, belief)));
+        let Hold { locks, key, owner, id, within } = self;
+        let (lease, sent) = match within {
+            Some(within) => Acquisition::of(&locks, &key, &owner, id, within).timed().await?,
+            None => {
+                let from = if id.is_some() { IdFrom::Caller } else { IdFrom::Call };
+                let sent = Moment::now();
+                (locks.take(&key, &owner, (id.unwrap_or_else(LockId::random), from), false).await?, sent)
+            }
         };
-        let lease = self.locks.lock(&self.key, &self.owner).with_id(id).within(within).await?;
-        // The time of the grant is not known here. Until it is confirmed, dropping this releases it.
-        let unclaimed = Unclaimed::new(lease, self.locks.clone());
-        let sent = Moment::now();
-        let confirmed = self.locks.keep_alive(std::slice::from_ref(unclaimed.first().id())).await?.pop();
-        let lease = unclaimed.claim();
-        let state = match confirmed {
-            Some(Err(no_lock)) => State::ended(self.key, LeaseLost::Ended(no_lock)),
-            Some(Ok(kept)) => State::held(self.key, Belief::confirmed(sent, kept.holder.remaining)),
-            None => return Err(DatabaseError::Cancelled.into()),
-        };
-        Ok(LeaseGuard::new(lease, self.locks, state))
+        let belief = Belief::confirmed(sent, lease.holder.remaining);
+        Ok(LeaseGuard::new(lease, locks, State::held(key, belief)))
     }
 }
 

@@ -30,11 +30,6 @@ impl State {
         State { key, known: Mutex::new(Known::Held(belief, None)), changed: watch::Sender::new(()) }
     }
 
-    /// A lease that ended between its grant and its first heartbeat.
-    pub(super) fn ended(key: LockKey, lost: LeaseLost) -> Self {
-        State { key, known: Mutex::new(Known::Lost(lost)), changed: watch::Sender::new(()) }
-    }
-
     /// The time for which the process may rely on the lease.
     pub(super) fn left(&self, now: Moment) -> Result<Duration, LeaseLost> {
         let mut known = self.known();

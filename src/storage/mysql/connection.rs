@@ -4,7 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::{MySql, MySqlPool, Row};
+use async_trait::async_trait;
+use sqlx::{AssertSqlSafe, MySql, MySqlPool, Row};
 
 use super::blocker::{Label, Labels, SHORTEST, blocker};
 use super::deadline::{Deadline, Flavour, Waits};
@@ -14,11 +15,11 @@ use super::session::Session;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
-use crate::storage::patience;
 use crate::storage::server::checkout::Silence;
 use crate::storage::server::hosts::{self, Hosts, Seated, Source};
 use crate::storage::server::recent::RecentConnections;
 use crate::storage::server::reserve;
+use crate::storage::{EndSession, patience};
 
 /// The pools. Clones share them.
 #[derive(Debug, Clone)]
@@ -179,6 +180,11 @@ impl OpenTransaction {
         &mut self.session
     }
 
+    /// Its session, seen from another connection.
+    pub(super) fn outside(&self) -> Box<dyn EndSession> {
+        Box::new(Outside { connections: self.connections.clone(), connection: self.connection })
+    }
+
     /// Runs work that may wait for a lock. The blocker can only be queried during the wait, so that is done shortly before its end, on
     /// another connection.
     pub(super) async fn wait_for<T>(
@@ -273,6 +279,20 @@ impl OpenTransaction {
         if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
             self.connections.recent.keep(connection, (self.connection, epoch), &runtime);
         }
+    }
+}
+
+/// The session of a transaction, seen from another connection.
+struct Outside {
+    connections: Connections,
+    connection: i64,
+}
+
+#[async_trait]
+impl EndSession for Outside {
+    async fn end(&self) -> Result<(), DatabaseError> {
+        let kill = sqlx::raw_sql(AssertSqlSafe(format!("kill {}", self.connection)));
+        kill.execute(&self.connections.leases).await.map(drop).map_err(classify)
     }
 }
 

@@ -19,7 +19,9 @@ use crate::row_lock::mode::LockMode;
 use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
-use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
+use crate::storage::{
+    Authorship, BackendTransaction, BulkChange, EndSession, KeyState, Proof, Resumption, RowLocked, Save, Saved,
+};
 use crate::version::conflict::Change;
 
 use super::Time;
@@ -194,6 +196,10 @@ impl BackendTransaction for MySqlTransaction {
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
         self.open.wait_for(async |session| release(&mut LeaseTables { session, now }, proof).await).await
+    }
+
+    fn session(&self) -> Box<dyn EndSession> {
+        self.open.outside()
     }
 
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {

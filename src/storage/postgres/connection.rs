@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
 use tokio::runtime::Handle;
 
@@ -16,7 +17,7 @@ use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
 use crate::storage::server::reserve;
-use crate::storage::{Effect, patience};
+use crate::storage::{Effect, EndSession, patience};
 
 /// The shortest wait for which the blocker is queried.
 const WORTH_ASKING: Duration = Duration::from_millis(100);
@@ -108,6 +109,10 @@ impl OpenTransaction {
             errors::read_committed(&row.try_get::<String, _>(1).map_err(classify)?)?;
         }
         Ok(transaction)
+    }
+
+    pub(super) fn session(&self) -> Box<dyn EndSession> {
+        Box::new(Session { pools: Arc::clone(&self.pools), process: self.process })
     }
 
     fn left(&self) -> Duration {
@@ -302,6 +307,20 @@ impl OpenTransaction {
         {
             self.pools.recent.keep(connection, (self.process.into(), epoch), &Handle::current());
         }
+    }
+}
+
+/// The backend process of a transaction.
+struct Session {
+    pools: Arc<Pools>,
+    process: i32,
+}
+
+#[async_trait]
+impl EndSession for Session {
+    async fn end(&self) -> Result<(), DatabaseError> {
+        let end = sqlx::query("select pg_terminate_backend($1)").bind(self.process);
+        end.execute(&self.pools.batches).await.map(drop).map_err(classify)
     }
 }
 

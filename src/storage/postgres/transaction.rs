@@ -19,7 +19,9 @@ use crate::row_lock::mode::LockMode;
 use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
-use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
+use crate::storage::{
+    Authorship, BackendTransaction, BulkChange, EndSession, KeyState, Proof, Resumption, RowLocked, Save, Saved,
+};
 use crate::version::conflict::Change;
 
 use super::Time;
@@ -186,6 +188,10 @@ impl BackendTransaction for PgTransaction {
             None => release(&mut LeaseTables { connection, now }, proof).await,
         };
         self.open.wait_for(release).await
+    }
+
+    fn session(&self) -> Box<dyn EndSession> {
+        self.open.session()
     }
 
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, Sqlite, SqliteConnection, SqlitePool};
@@ -15,7 +16,7 @@ use super::holder;
 use super::turns::{Priority, Turns};
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
-use crate::storage::{Effect, patience};
+use crate::storage::{Effect, EndSession, patience};
 
 /// The writing connection. It is reopened if it was lost.
 #[derive(Debug)]
@@ -118,11 +119,15 @@ pub(super) async fn reader(readers: &SqlitePool) -> Result<PoolConnection<Sqlite
     }
 }
 
+/// After how many instructions of its virtual machine SQLite asks whether a statement may go on: less than a millisecond.
+const INSTRUCTIONS: i32 = 10_000;
+
 /// Sets up a connection: it reports at once if another process is writing, and only the owner of a transaction can end it.
 async fn set_up(connection: &mut SqliteConnection, fence: &Arc<Fence>) -> Result<(), DatabaseError> {
     sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *connection).await.map_err(classify)?;
     let mut handle = connection.lock_handle().await.map_err(classify)?;
-    let (commit, rollback) = (Arc::clone(fence), Arc::clone(fence));
+    let (commit, rollback, progress) = (Arc::clone(fence), Arc::clone(fence), Arc::clone(fence));
+    handle.set_progress_handler(INSTRUCTIONS, move || progress.goes_on());
     handle.set_commit_hook(move || !commit.is_hit());
     handle.set_rollback_hook(move || {
         rollback.is_hit();
@@ -230,6 +235,11 @@ impl OpenTransaction {
         self
     }
 
+    pub(super) fn session(&self) -> Box<dyn EndSession> {
+        let fence = self.writer.as_ref().map(|writer| Arc::clone(&writer.fence));
+        Box::new(Statements(fence.unwrap_or_default()))
+    }
+
     /// The connection, for the application's own statements.
     pub(super) fn lend(&mut self) -> &mut SqliteConnection {
         (self.lent, self.wrote) = (true, true);
@@ -299,6 +309,17 @@ impl OpenTransaction {
             return Ok(());
         }
         rolled_back.map(drop).map_err(classify)
+    }
+}
+
+/// The statements of a transaction.
+struct Statements(Arc<Fence>);
+
+#[async_trait]
+impl EndSession for Statements {
+    async fn end(&self) -> Result<(), DatabaseError> {
+        self.0.interrupt();
+        Ok(())
     }
 }
 

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Fence {
     shut: AtomicBool,
     hit: AtomicBool,
+    /// Whether the transaction has reached its limit: its statements are interrupted.
+    over: AtomicBool,
 }
 
 impl Fence {
@@ -23,6 +25,17 @@ impl Fence {
     pub(super) fn open(&self) {
         self.shut.store(false, Ordering::SeqCst);
         self.hit.store(false, Ordering::SeqCst);
+        self.over.store(false, Ordering::SeqCst);
+    }
+
+    /// The transaction has reached its limit.
+    pub(super) fn interrupt(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a statement may go on.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.over.load(Ordering::SeqCst)
     }
 
     /// The transaction is being ended, or has ended. Returns whether someone other than the owner did it.

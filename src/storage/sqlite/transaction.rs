@@ -19,7 +19,9 @@ use crate::row_lock::mode::LockMode;
 use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
-use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, Save, Saved};
+use crate::storage::{
+    Authorship, BackendTransaction, BulkChange, EndSession, KeyState, Proof, Resumption, Save, Saved,
+};
 use crate::version::conflict::Change;
 
 /// A transaction that holds the write lock on the whole file from its first statement.
@@ -149,6 +151,10 @@ impl BackendTransaction for SqliteTransaction {
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.now();
         release(&mut LeaseTables { connection: self.open.ours().await?, now }, proof).await
+    }
+
+    fn session(&self) -> Box<dyn EndSession> {
+        self.open.session()
     }
 
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
