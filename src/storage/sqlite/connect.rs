@@ -72,6 +72,9 @@ impl Sqlite {
             // If it cannot be created, the open below fails too, with the reason.
             let _ = file::make(&path);
         }
+        if !connect.linked_file {
+            file::has_one_path(&path).map_err(unreachable)?;
+        }
         let before = File::at(&path).ok();
         let mut writer = SqliteConnection::connect_with(&options).await.map_err(|error| match classify(error) {
             DatabaseError::ReadOnly => DatabaseError::ReadOnly,
@@ -79,11 +82,16 @@ impl Sqlite {
                 "{error}; check that the directory of {file} exists, and that this user may write to it"
             )),
         })?;
-        let opened = before
-            .map(Arc::new)
-            .ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
+        let mut opened =
+            before.ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
         opened.check()?;
         let version = verify(&mut writer).await?;
+        // A reading transaction holds a lock.
+        let reading = sqlx::raw_sql("begin; select 1 from sqlite_schema limit 1");
+        reading.execute(&mut writer).await.map_err(classify)?;
+        opened.find_side_files()?;
+        sqlx::raw_sql("rollback").execute(&mut writer).await.map_err(classify)?;
+        let opened = Arc::new(opened);
         migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
         // `query_only` rejects a stray write on a connection without transactions.
         let reading = options.clone().pragma("query_only", "on");
