@@ -140,6 +140,8 @@ async fn file_with_two_names_is_refused_by_each_of_them() {
         assert!(said.contains(&folder) && said.contains("`ConnectOptions::allow_linked_file`"), "{said}");
     }
     assert!(!beside(&file, "-wal").exists() && !beside(&link, "-wal").exists());
+    let diagnosis = Database::diagnose(&at(&file)).await.unwrap();
+    assert!(!diagnosis.is_healthy() && diagnosis.to_string().contains("2 names (hard links)"), "{diagnosis}");
     fs::remove_file(&link).unwrap();
     Database::connect(&at(&file)).await.unwrap();
 }

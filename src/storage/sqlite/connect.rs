@@ -140,7 +140,7 @@ fn shown(url: &str) -> String {
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
     let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
     let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
-    let connection = SqliteConnection::connect_with(&options.create_if_missing(false).read_only(true)).await;
+    let connection = SqliteConnection::connect_with(&options.clone().create_if_missing(false).read_only(true)).await;
     let mut connection = connection.map_err(|error| unreachable(format!("{}; check the path", classify(error))))?;
     let row = sqlx::query("select sqlite_version(), (select journal_mode from pragma_journal_mode)");
     let row = row.fetch_one(&mut connection).await.map_err(classify)?;
@@ -153,6 +153,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
             .map_err(classify)?,
         false => Vec::new(),
     };
+    let path = file::has_one_path(options.get_filename());
     Ok(Diagnosis {
         capabilities: super::capabilities(row.get(0)),
         transport: Transport::File,
@@ -163,6 +164,13 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
         hosts: Vec::new(),
         settings: vec![
             Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
+            Setting {
+                name: "path of the file",
+                good: path.is_ok(),
+                value: path.map_or_else(|problem| problem, |()| "one".into()),
+                wanted: "one",
+                risk: "Two programs may be granted the same lock.",
+            },
             Setting {
                 name: "idle transactions",
                 value: "no limit: a process that stops during a save blocks all writers".into(),
