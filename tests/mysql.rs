@@ -9,6 +9,9 @@ mod faults;
 /// The connection that waits for the next transaction.
 #[path = "mysql/kept.rs"]
 mod kept;
+/// Settings that the application leaves behind.
+#[path = "mysql/lent.rs"]
+mod lent;
 /// Batches of requests to the lock table.
 #[path = "mysql/lock_batches.rs"]
 mod lock_batches;

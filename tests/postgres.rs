@@ -3,6 +3,9 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod conformance;
+/// Settings that the application leaves behind.
+#[path = "postgres/lent.rs"]
+mod lent;
 
 use conformance::support::TestDb;
 use tenure::{Database, clock::ManualClock, storage::ConnectOptions};

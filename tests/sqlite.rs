@@ -3,6 +3,9 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod conformance;
+/// Settings that the application leaves behind.
+#[path = "sqlite/lent.rs"]
+mod lent;
 /// Rollbacks by SQLite itself.
 #[path = "sqlite/own_statements.rs"]
 mod own_statements_of_sqlite;

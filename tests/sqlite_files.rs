@@ -279,3 +279,32 @@ async fn stopped_writer_is_named_to_waiters() {
     other.wait().unwrap();
     locks.try_lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).await.unwrap();
 }
+
+#[tokio::test]
+async fn full_disk_has_its_own_error_and_saves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    Database::connect(&url(&file)).await.unwrap().close().await;
+    // SQLite reports the limit of pages as it reports a full disk.
+    let limited = sqlx::sqlite::SqliteConnectOptions::new().filename(&file).pragma("max_page_count", "1");
+    let db = Database::connect_driver(limited, tenure::storage::ConnectOptions::new()).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let own = sqlx::raw_sql("create table t (a); insert into t values (zeroblob(100000))");
+    let full = DatabaseError::from(own.execute(tx.sqlite().unwrap()).await.unwrap_err());
+    assert!(matches!(full, DatabaseError::DiskFull(_)) && full.code().as_str() == "disk-full", "{full:?}");
+    assert!(full.to_string().contains("no space left") && full.to_string().contains("free disk space"), "{full}");
+    assert!(tx.commit().await.is_err());
+    let locks = LockManager::new(&db);
+    let mut refused = None;
+    for id in 0..10_000 {
+        let request = locks.try_lock(&LockKey::new("Order", format!("{id:0100}")), &Owner::new("kim", "Kim")).await;
+        match request {
+            Ok(_) => {}
+            Err(error) => {
+                refused = Some(error);
+                break;
+            }
+        }
+    }
+    assert!(matches!(refused, Some(LockError::Database(DatabaseError::DiskFull(_)))), "{refused:?}");
+}

@@ -15,6 +15,10 @@ use crate::report::{Figure, Report};
 use crate::rounds::duel;
 use crate::statements;
 
+/// The application's own statement, and as PostgreSQL spells it.
+const OWN: &str = "update bench_order set version = version + 1 where no = ?";
+const OWN_NUMBERED: &str = "update bench_order set version = version + 1 where no = $1";
+
 /// The figures of each operation.
 pub(crate) const FIGURES: [&str; 3] = ["vs_by_hand", "statements", "statements_by_hand"];
 

@@ -69,6 +69,9 @@ struct At {
     /// that use tenure use that node.
     #[arg(long, env = "ONE_WRITER_NODE")]
     one_writer_node: bool,
+    /// The SQLite file has another name (a hard link) or is mounted by itself, and all programs open it by this one path.
+    #[arg(long, env = "ALLOW_LINKED_FILE")]
+    allow_linked_file: bool,
     /// With several hosts: a failover loses nothing that was acknowledged, so leases are granted at once after it. All programs that use
     /// tenure must declare the same.
     #[arg(long, env = "SYNCHRONOUS_FAILOVER")]
@@ -84,6 +87,7 @@ impl At {
         let options = ConnectOptions::new();
         let options = if self.allow_plaintext { options.allow_plaintext() } else { options };
         let options = if self.one_writer_node { options.one_writer_node() } else { options };
+        let options = if self.allow_linked_file { options.allow_linked_file() } else { options };
         let options = if self.synchronous_failover { options.synchronous_failover() } else { options };
         self.longest_ttl.map_or(options.clone(), |ttl| options.longest_ttl(ttl))
     }

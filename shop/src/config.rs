@@ -31,6 +31,10 @@ pub struct Config {
     #[arg(long, env = "ONE_WRITER_NODE", global = true)]
     pub one_writer_node: bool,
 
+    /// The SQLite file has another name (a hard link) or is mounted by itself, and all processes open it by this one path.
+    #[arg(long, env = "ALLOW_LINKED_FILE", global = true)]
+    pub allow_linked_file: bool,
+
     /// The shop is reached through HTTPS: cookies are sent over HTTPS only, and no other host can set them. Set it also
     /// behind a proxy that terminates HTTPS.
     #[arg(long, env = "SECURE_COOKIES")]

@@ -48,6 +48,7 @@ async fn connect(config: &Config) -> Result<Database, DatabaseError> {
     let options = ConnectOptions::new();
     let options = if config.allow_plaintext { options.allow_plaintext() } else { options };
     let options = if config.one_writer_node { options.one_writer_node() } else { options };
+    let options = if config.allow_linked_file { options.allow_linked_file() } else { options };
     Database::connect_with(&config.database_url, options).await
 }
 

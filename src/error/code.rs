@@ -142,6 +142,8 @@ codes! {
     Unreachable = "unreachable", NO;
     /// The database can only be read.
     ReadOnly = "read-only", NO;
+    /// The database has no space left.
+    DiskFull = "disk-full", NO;
     /// The database file is not the one that was opened.
     FileLost = "file-lost", NO;
     /// The outcome is unknown. The same request with the same lock id may be sent again.
@@ -212,6 +214,7 @@ impl DatabaseError {
             DatabaseError::Unsupported(_) => ErrorCode::Unsupported,
             DatabaseError::Unreachable { .. } => ErrorCode::Unreachable,
             DatabaseError::ReadOnly => ErrorCode::ReadOnly,
+            DatabaseError::DiskFull(_) => ErrorCode::DiskFull,
             DatabaseError::FileLost { .. } => ErrorCode::FileLost,
             DatabaseError::NoRandomness
             | DatabaseError::NotPermitted(_)

@@ -119,11 +119,15 @@ pub enum DatabaseError {
     /// The database can be read, but not written.
     #[error("the database is read-only; give this user the right to write to the file and its directory")]
     ReadOnly,
-    /// The database file was moved, deleted or replaced while it was open, so other programs may have opened another file under its name.
-    /// Every grant and save fails until you connect again.
+    /// The disk, a quota or a table is full. Nothing of the transaction was stored.
+    #[error("the database has no space left: {0}; free disk space or raise the limit, and run it again as a whole")]
+    DiskFull(String),
+    /// The database file, or one of the two beside it (`-wal`, `-shm`), was moved, deleted or replaced while it was open, so other programs
+    /// may have opened another file under its name; or the process released its own locks on it. Every grant and save fails until the
+    /// process starts again.
     #[error(
         "the database file {file} was {happened} while it was open; every grant and save fails: find the right file, and \
-             start again"
+             start again; `docs/databases.md`, \"The file\", says what must not be done to it"
     )]
     FileLost {
         /// Its path.

@@ -18,6 +18,7 @@ pub struct ConnectOptions {
     pub(crate) unnamed: bool,
     pub(crate) after_connect: Option<String>,
     pub(crate) one_writer: bool,
+    pub(crate) linked_file: bool,
     pub(crate) lossless: bool,
     pub(crate) longest_ttl: Option<Duration>,
     #[cfg(feature = "opentelemetry")]
@@ -123,6 +124,18 @@ impl ConnectOptions {
     #[must_use]
     pub fn one_writer_node(mut self) -> Self {
         self.one_writer = true;
+        self
+    }
+
+    /// Declares that every program opens this SQLite file by this one path, although it has another name (a second hard link) or is mounted by
+    /// itself (a volume of a container that is a single file).
+    ///
+    /// SQLite keeps the newest commits and all locks in files beside that name. So **a false declaration breaks every lock**: two programs
+    /// that open the file by different paths are both granted the same lock, and overwrite each other's saves. Without it such a file is
+    /// refused, with [`DatabaseError::Unreachable`](crate::error::DatabaseError::Unreachable). It changes nothing on other databases.
+    #[must_use]
+    pub fn allow_linked_file(mut self) -> Self {
+        self.linked_file = true;
         self
     }
 

@@ -14,6 +14,7 @@ mod fence;
 mod file;
 mod holder;
 mod lease_rows;
+mod lent;
 mod list;
 mod live;
 mod load;
@@ -22,6 +23,7 @@ mod operation;
 mod revision;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
+mod side_files;
 mod statements;
 mod sweep;
 mod transaction;

@@ -253,6 +253,7 @@ mod tests {
             Unsupported("words"),
             Unreachable { url: texts(), problem: texts() },
             ReadOnly,
+            DiskFull(texts()),
             FileLost { file: texts(), happened: "words" },
             TransactionEnded("words"),
             GuardLimit { limit: Duration::ZERO },
@@ -272,7 +273,7 @@ mod tests {
                 | OutcomeUnknown(_) => {}
                 Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)
                 | Unsupported(_) => {}
-                TransactionEnded(_) | GuardLimit { .. } | ChildGone { .. } | FileLost { .. } => {}
+                TransactionEnded(_) | GuardLimit { .. } | ChildGone { .. } | DiskFull(_) | FileLost { .. } => {}
                 Unreachable { .. } | ReadOnly | Schema(_) | Constraint(_) | Mapping(_) | Other(_) => {}
             }
         }

@@ -30,7 +30,8 @@ macro_rules! suite {
                 transaction_with_a_cancelled_statement_cannot_commit,
                 sea_orm_and_tenure_report_a_violated_constraint,
                 several_statements_at_once_run_one_after_the_other,
-                insert_returns_its_key;
+                insert_returns_its_key,
+                settings_end_with_the_transaction;
             versions:
                 one_of_two_saves_wins_and_the_loser_sees_both_versions,
                 a_stale_version_of_a_form_is_refused,

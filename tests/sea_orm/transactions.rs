@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::Poll;
 
-use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, QuerySelect, Set, SqlErr};
+use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, QuerySelect, Set, SqlErr, Statement};
 use tenure::sea_orm::VersionedActiveModel;
 use tenure::{
     Aggregate, Error, LockKey, LockMode, Repository, Transaction, Version,
@@ -175,4 +175,35 @@ pub async fn insert_returns_its_key(t: &TestDb) {
     let label = new.insert(&conn).await.unwrap().label;
     tx.commit().await.unwrap();
     assert!(label.starts_with("'; drop table test_parcel; --💐"));
+}
+
+/// Also if the statement looks like a read.
+pub async fn settings_end_with_the_transaction(t: &TestDb) {
+    let db = t.another_process_with(1).await;
+    let (own, question) = match t.url().split(':').next() {
+        Some("postgres") => {
+            ("select set_config('search_path', 'pg_catalog', false)", "select current_setting('search_path')")
+        }
+        Some("mysql") => ("select @mine := 'set'", "select cast(coalesce(@mine, 'none') as char)"),
+        _ => (
+            "pragma recursive_triggers = on",
+            "select 'recursive ' || recursive_triggers from pragma_recursive_triggers",
+        ),
+    };
+    let mut before = None;
+    for own in [None, Some(own), None] {
+        let mut tx = db.begin().await.unwrap();
+        let connection = tx.sea_orm().unwrap();
+        let dialect = connection.get_database_backend();
+        match own {
+            Some(own) => drop(connection.query_all_raw(Statement::from_string(dialect, own)).await.unwrap()),
+            None => {
+                let row = connection.query_one_raw(Statement::from_string(dialect, question)).await.unwrap().unwrap();
+                let answer: String = row.try_get_by_index(0).unwrap();
+                assert_eq!(*before.get_or_insert(answer.clone()), answer);
+            }
+        }
+        drop(connection);
+        tx.commit().await.unwrap();
+    }
 }

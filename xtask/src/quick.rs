@@ -83,16 +83,34 @@ static THEN: [Step; 11] = [
     Step::of_programs("sqlite", &["sqlite*", "children", "futures", "metrics", "serialization"]),
     Step::of_programs(
         "web-and-shop",
-        &["beat", "now", "problems", "release", "verdict", "versions", "server", "log", "stories", "attacks", "maintenance"],
+        &[
+            "beat",
+            "now",
+            "problems",
+            "release",
+            "verdict",
+            "versions",
+            "server",
+            "log",
+            "stories",
+            "attacks",
+            "maintenance",
+        ],
     ),
     // One program for all databases, each.
     Step {
         options: &["--include-ignored"],
         servers: BOTH,
-        ..Step::of_programs("both-servers", &["sea_orm", "tls", "connecting", "restored", "rights", "seen", "doctor", "servers"])
+        ..Step::of_programs(
+            "both-servers",
+            &["sea_orm", "tls", "connecting", "restored", "rights", "seen", "doctor", "servers"],
+        )
     },
     // The examples, the guide, the derives' errors, the order of imports.
-    Step::of_programs("documents", &["architecture", "derive", "documents", "examples", "guide", "guide_testing"]),
+    Step::of_programs(
+        "documents",
+        &["architecture", "derive", "documents", "dropped_calls", "examples", "guide", "guide_testing"],
+    ),
     // The examples in the documentation of items.
     Step::new("doc-tests", &["test", "--workspace", "--all-features", "--doc"]),
 ];

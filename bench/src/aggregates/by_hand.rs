@@ -40,6 +40,9 @@ pub(crate) trait ByHand: Send + Sync {
     /// Loads one and raises its version.
     async fn force_increment(&self, no: &str) -> Outcome<Stored>;
 
+    /// Runs one statement in a transaction.
+    async fn own_statement(&self, no: &str) -> Outcome<()>;
+
     /// Saves the changes of several orders, each if it still has the loaded version.
     async fn save_all(&self, orders: &mut [Stored]) -> Outcome<()>;
 }
@@ -89,6 +92,7 @@ impl Side {
             Operation::PessimisticLoad => drop(self.by_hand.load_locked(&no).await?),
             Operation::Load => drop(self.by_hand.load(&no).await?),
             Operation::Insert => self.by_hand.insert(&Order::new(new_number(turn))).await?,
+            Operation::OwnStatement => self.by_hand.own_statement(&no).await?,
             Operation::SaveAll => {
                 self.loaded.iter_mut().for_each(|stored| stored.order.change(turn));
                 self.by_hand.save_all(&mut self.loaded).await?;

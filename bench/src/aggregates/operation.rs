@@ -17,12 +17,14 @@ pub(crate) enum Operation {
     Load,
     /// Insert it.
     Insert,
+    /// One statement of the application, on the connection of a transaction.
+    OwnStatement,
     /// Save 20 changed orders that were loaded before.
     SaveAll,
 }
 
 impl Operation {
-    pub(crate) const ALL: [Operation; 8] = [
+    pub(crate) const ALL: [Operation; 9] = [
         Operation::ChangeOne,
         Operation::ChangeOneWithRevisions,
         Operation::VersionCheck,
@@ -30,6 +32,7 @@ impl Operation {
         Operation::PessimisticLoad,
         Operation::Load,
         Operation::Insert,
+        Operation::OwnStatement,
         Operation::SaveAll,
     ];
 
@@ -43,6 +46,7 @@ impl Operation {
             Operation::PessimisticLoad => "pessimistic_load",
             Operation::Load => "load",
             Operation::Insert => "insert",
+            Operation::OwnStatement => "own_statement",
             Operation::SaveAll => "save_all",
         }
     }

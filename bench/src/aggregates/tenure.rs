@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use tenure::{Database, Loaded, LockMode, Repository, Version};
 
-use super::Operation;
 use super::order::{KeptOrder, ORDERS, Order, TOGETHER, new_number, number};
 use super::tables::tables;
+use super::{OWN, OWN_NUMBERED, Operation};
 use crate::Outcome;
 use crate::backend::Backend;
 use crate::rounds::Contestant;
@@ -18,6 +18,7 @@ pub(crate) struct Side {
     database: Database,
     orders: Repository<Order>,
     kept: Repository<KeptOrder>,
+    backend: Backend,
     operation: Operation,
     /// The expected version of each order.
     seen: Vec<Version>,
@@ -54,7 +55,7 @@ impl Side {
         for turn in 0..TOGETHER {
             loaded.push(orders.get(&number(turn)).await?.ok_or("the order was inserted")?);
         }
-        Ok(Side { database, orders, kept, operation, seen, loaded })
+        Ok(Side { database, orders, kept, backend, operation, seen, loaded })
     }
 
     /// The work of one turn.
@@ -83,6 +84,15 @@ impl Side {
             Operation::Insert => {
                 let mut tx = self.database.begin().await?;
                 self.orders.insert(&mut tx, Order::new(new_number(turn))).await?;
+                tx.commit().await?;
+            }
+            Operation::OwnStatement => {
+                let mut tx = self.database.begin().await?;
+                match self.backend {
+                    Backend::Sqlite => drop(sqlx::query(OWN).bind(&no).execute(tx.sqlite()?).await?),
+                    Backend::Postgres => drop(sqlx::query(OWN_NUMBERED).bind(&no).execute(tx.postgres()?).await?),
+                    Backend::MySql => drop(sqlx::query(OWN).bind(&no).execute(tx.mysql()?).await?),
+                }
                 tx.commit().await?;
             }
             Operation::SaveAll => {

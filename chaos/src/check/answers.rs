@@ -11,13 +11,14 @@ use crate::nemesis::Fault;
 pub(super) const NAME: &str = "C9 answers";
 
 /// Codes that no fault here is a reason for: the database failed in a way that the library has no name for, or it was closed.
-const UNEXPECTED: [&str; 17] = [
+const UNEXPECTED: [&str; 18] = [
     "failed",
     "closed",
     "transaction-ended",
     "child-gone",
     "unsupported",
     "read-only",
+    "disk-full",
     "file-lost",
     "unreachable",
     "other-spelling",
@@ -74,7 +75,7 @@ fn is_expected(code: &str, operation: &Operation, evidence: &Evidence) -> bool {
         evidence.faults.iter().filter(during).any(|fault| kinds.iter().any(|kind| kind.name() == fault.kind))
     };
     match code {
-        "failed" => met(&[Fault::FillDisk]),
+        "failed" | "disk-full" => met(&[Fault::FillDisk]),
         "read-only" => evidence.one_node_is_known && met(&[Fault::KillServer, Fault::StopNode, Fault::StopOthers]),
         "file-lost" => evidence.replaced_ns.is_some_and(|at| at <= operation.answered_at()),
         _ => false,

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
-use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
+use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, Executor, MySqlConnection, MySqlPool, Row};
 
 use super::blocker::Labels;
@@ -21,6 +21,7 @@ use crate::clock::to_micros;
 use crate::error::DatabaseError;
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
 use crate::storage::server::checkout::Silence;
+use crate::storage::server::durability::Refusals;
 use crate::storage::server::hosts::{self, Found, Hosts, Rules};
 use crate::storage::server::recent::RecentConnections;
 use crate::storage::server::reserve;
@@ -42,7 +43,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 macro_rules! session {
     ($more:literal) => {
         concat!(
-            "set session transaction isolation level read committed;
+            "set sql_select_limit = 18446744073709551615;
+             set session transaction isolation level read committed;
              set names utf8mb4;
              set time_zone = '+00:00', autocommit = 1,
                  sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION')",
@@ -76,7 +78,9 @@ impl MySql {
         let unseen = options.clone().disable_statement_logging();
         let (silence, idle) = (Silence::default(), connect.idle_limit());
         let first = |session: String| connect.first(&session);
-        let check = (&silence, &guard);
+        let refusals = Refusals::default();
+        let durability = Durability::of(&server, connect.volatile, &refusals);
+        let check = (&silence, &guard, &durability);
         let leases = pool(unseen, &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, check);
         let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, check);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
@@ -94,6 +98,7 @@ impl MySql {
             flavour: server.flavour,
             several_writers,
             silence,
+            refusals,
             idle,
             waits: server.waits,
             labels: Labels::default(),
@@ -110,7 +115,9 @@ impl MySql {
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
     let (options, server, found) = look(Address::Url(url), &connect).await?;
-    let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, (&Silence::default(), &None));
+    let durability = Durability::of(&server, true, &Refusals::default());
+    let check = (&Silence::default(), &None, &durability);
+    let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, check);
     let transport = transport::used(&pool, &options).await?;
     let asked = SystemTime::now();
     let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
@@ -164,9 +171,10 @@ fn pool(
     options: MySqlConnectOptions,
     session: &str,
     connections: u32,
-    (silence, guard): (&Silence, &Guard),
+    (silence, guard, durability): (&Silence, &Guard, &Durability),
 ) -> MySqlPool {
-    let (session, silence): (Arc<str>, _) = (session.into(), silence.clone());
+    let session: Arc<str> = format!("{session}{}", durability.question()).into();
+    let (silence, durability) = (silence.clone(), durability.clone());
     let (checked, guard) = (guard.clone(), guard.clone());
     MySqlPoolOptions::new()
         .max_connections(connections)
@@ -178,12 +186,54 @@ fn pool(
         })
         .after_connect(move |connection, _| {
             let (session, guard) = (AssertSqlSafe(Arc::clone(&session)), guard.clone());
+            let durability = durability.clone();
             Box::pin(async move {
-                connection.execute(session).await?;
+                let rows = sqlx::raw_sql(session).fetch_all(&mut *connection).await?;
+                durability.check(rows.last())?;
                 hosts::admit(guard.as_ref(), connection).await
             })
         })
         .connect_lazy_with(options)
+}
+
+/// The settings that decide whether a server keeps acknowledged locks, as they are read on each new connection.
+#[derive(Debug, Clone)]
+struct Durability {
+    /// The variables that this server has; none if any value is accepted.
+    variables: Arc<[&'static str]>,
+    refusals: Refusals,
+}
+
+impl Durability {
+    const VARIABLES: [&str; 5] =
+        ["innodb_flush_log_at_trx_commit", "innodb_doublewrite", "log_bin", "sync_binlog", "binlog_format"];
+
+    fn of(server: &Server, volatile: bool, refusals: &Refusals) -> Self {
+        let variables = if volatile { Arc::default() } else { server.durable.clone() };
+        Durability { variables, refusals: refusals.clone() }
+    }
+
+    /// The text that follows the settings of a connection.
+    fn question(&self) -> String {
+        let texts: Vec<_> = self.variables.iter().map(|name| format!("cast(@@{name} as char)")).collect();
+        if texts.is_empty() { String::new() } else { format!("; select {}", texts.join(", ")) }
+    }
+
+    fn check(&self, row: Option<&MySqlRow>) -> Result<(), sqlx::Error> {
+        let Some(row) = row.filter(|_| !self.variables.is_empty()) else { return Ok(()) };
+        let mut values = HashMap::new();
+        for (at, name) in self.variables.iter().enumerate() {
+            let value = row.try_get::<String, _>(at)?.to_uppercase();
+            // A select shows switches as numbers, unlike `show variables`.
+            let value = match (*name, &*value) {
+                ("log_bin" | "innodb_doublewrite", "0") => "OFF".to_owned(),
+                ("log_bin" | "innodb_doublewrite", "1") => "ON".to_owned(),
+                _ => value,
+            };
+            values.insert((*name).to_owned(), value);
+        }
+        self.refusals.check(&durability(&values))
+    }
 }
 
 /// With several hosts each process finds its own node, so they cannot be declared to use one.
@@ -209,6 +259,9 @@ struct Server {
     waits: Waits,
     /// The settings of every connection.
     session: &'static str,
+    /// The variables for [`Durability`].
+    durable: Arc<[&'static str]>,
+    sql_mode: String,
 }
 
 impl Server {
@@ -247,6 +300,12 @@ impl Server {
         let mut numbers = self.version.split('.').map(|number| number.parse().unwrap_or(0));
         if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < oldest {
             return Err(DatabaseError::Unsupported("this server is too old: MariaDB 10.6 or MySQL 8.0 is the oldest"));
+        }
+        if self.sql_mode.split(',').any(|mode| mode == "ORACLE") {
+            return Err(DatabaseError::Unsupported(
+                "`sql_mode` contains ORACLE, in which this server reads another dialect of SQL; remove it from the server's \
+                 configuration, or set `sql_mode` without it by `ConnectOptions::after_connect`",
+            ));
         }
         if self.read_only {
             return Err(DatabaseError::ReadOnly);
@@ -363,30 +422,7 @@ fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
     let is = |name: &str, wanted: &str| value(name) == wanted;
     let version = value("version");
     let patience = ["innodb_lock_wait_timeout", "lock_wait_timeout"].map(|name| value(name).parse().unwrap_or(0));
-    let forgets = "In a crash the server may forget a lock after it said that it was granted.";
-    let setting = |name, wanted, good, risk| Setting { name, value: value(name), wanted, good, risk };
-    let mut settings = vec![
-        setting(
-            "innodb_flush_log_at_trx_commit",
-            "1, by `set global innodb_flush_log_at_trx_commit = 1` and in my.cnf",
-            is("innodb_flush_log_at_trx_commit", "1"),
-            forgets,
-        ),
-        setting(
-            "innodb_doublewrite",
-            "on, in my.cnf",
-            !is("innodb_doublewrite", "OFF") && !is("innodb_doublewrite", "DETECT_ONLY"),
-            "A power cut may tear pages of the lock table.",
-        ),
-    ];
-    if is("log_bin", "ON") {
-        // After a crash, InnoDB undoes transactions that are not in the binary log.
-        let wanted = "1, by `set global sync_binlog = 1` and in my.cnf";
-        settings.push(setting("sync_binlog", wanted, is("sync_binlog", "1"), forgets));
-        let wanted = "row or mixed, by `set global binlog_format = 'ROW'` and in my.cnf";
-        let refuses = "READ COMMITTED cannot be logged as statements: the server refuses every write.";
-        settings.push(setting("binlog_format", wanted, !is("binlog_format", "STATEMENT"), refuses));
-    }
+    let mut settings = durability(variables);
     let read_only = ["read_only", "super_read_only", "innodb_read_only"];
     let read_only = read_only.into_iter().find(|name| !["", "OFF", "0"].contains(&value(name).as_str()));
     let replica = "This may be a replica: connect to the primary.";
@@ -416,8 +452,42 @@ fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
         },
         // MariaDB before 11.1 only has the older name.
         isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
+        durable: Durability::VARIABLES.into_iter().filter(|name| variables.contains_key(*name)).collect(),
+        sql_mode: value("sql_mode"),
         session: if variables.contains_key("innodb_snapshot_isolation") { SESSION_WITHOUT_SNAPSHOTS } else { SESSION },
     }
+}
+
+/// The settings among these variables that decide whether a server keeps acknowledged locks.
+fn durability(variables: &HashMap<String, String>) -> Vec<Setting> {
+    // A variable that this server does not have is empty.
+    let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
+    let is = |name: &str, wanted: &str| value(name) == wanted;
+    let setting = |name, wanted, good, risk| Setting { name, value: value(name), wanted, good, risk };
+    let forgets = "In a crash the server may forget a lock after it said that it was granted.";
+    let mut settings = vec![
+        setting(
+            "innodb_flush_log_at_trx_commit",
+            "1, by `set global innodb_flush_log_at_trx_commit = 1` and in my.cnf",
+            is("innodb_flush_log_at_trx_commit", "1"),
+            forgets,
+        ),
+        setting(
+            "innodb_doublewrite",
+            "on, in my.cnf",
+            !is("innodb_doublewrite", "OFF") && !is("innodb_doublewrite", "DETECT_ONLY"),
+            "A power cut may tear pages of the lock table.",
+        ),
+    ];
+    if is("log_bin", "ON") {
+        // After a crash, InnoDB undoes transactions that are not in the binary log.
+        let wanted = "1, by `set global sync_binlog = 1` and in my.cnf";
+        settings.push(setting("sync_binlog", wanted, is("sync_binlog", "1"), forgets));
+        let wanted = "row or mixed, by `set global binlog_format = 'ROW'` and in my.cnf";
+        let refuses = "READ COMMITTED cannot be logged as statements: the server refuses every write.";
+        settings.push(setting("binlog_format", wanted, !is("binlog_format", "STATEMENT"), refuses));
+    }
+    settings
 }
 
 /// The reason that a host of several could not be reached, with advice.

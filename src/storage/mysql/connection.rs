@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, MySql, MySqlPool, Row};
 
 use super::blocker::{Label, Labels, SHORTEST, blocker};
@@ -16,6 +17,7 @@ use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
 use crate::storage::server::checkout::Silence;
+use crate::storage::server::durability::Refusals;
 use crate::storage::server::hosts::{self, Hosts, Seated, Source};
 use crate::storage::server::recent::RecentConnections;
 use crate::storage::server::reserve;
@@ -36,6 +38,8 @@ pub(super) struct Connections {
     pub several_writers: bool,
     /// The last silence of any of these connections.
     pub silence: Silence,
+    /// Why new connections are refused.
+    pub refusals: Refusals,
     /// How long a transaction may be idle before the server ends it.
     pub idle: Duration,
     /// The server's own limits of waits.
@@ -68,15 +72,23 @@ impl Connections {
     /// A connection of one of the pools.
     async fn checkout(&self, pool: &MySqlPool, left: Duration) -> Result<Session, DatabaseError> {
         let source = Source { pool, reserve: None };
-        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
+        let (connection, seated) = self.connect(left, source).await?;
         Ok(Session::on(connection, self, seated))
+    }
+
+    async fn connect(
+        &self,
+        left: Duration,
+        source: Source<'_, MySql>,
+    ) -> Result<(PoolConnection<MySql>, Seated<MySql>), DatabaseError> {
+        self.refusals.or(classify, hosts::acquire(self.hosts.as_ref(), left, source)).await
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all
     /// of its own.
     pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
         let (left, source) = (patience::left(), Source { pool: &self.pool, reserve: Some(&self.alone) });
-        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
+        let (connection, seated) = self.connect(left, source).await?;
         Ok(Session::on(connection, self, seated))
     }
 
@@ -271,7 +283,11 @@ impl OpenTransaction {
     /// begins with other settings.
     fn keeps(&self) -> bool {
         let Connections { pool, recent, flavour, .. } = &self.connections;
-        self.keeps && *flavour == Flavour::MariaDb && recent.has_room() && !reserve::is_busy(pool)
+        self.keeps
+            && !self.session.was_lent()
+            && *flavour == Flavour::MariaDb
+            && recent.has_room()
+            && !reserve::is_busy(pool)
     }
 
     fn end(self, keeps: bool) {

@@ -55,6 +55,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         | 1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 3140 | 3730 => {
             DatabaseError::Constraint(Box::new(violation(&error, number)))
         }
+        1021 | 1114 => DatabaseError::DiskFull(error.to_string()),
         1290 | 1792 | 1836 => DatabaseError::ReadOnly,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
         1040 | 1203 | 1226 => DatabaseError::Busy("the server has no connection left"),
@@ -201,6 +202,7 @@ mod tests {
             (&[1290, 1792, 1836], "ReadOnly"),
             (&[1044, 1045, 1142, 1143, 1227, 1370], "NotPermitted"),
             (&[1040, 1203, 1226], "Busy"),
+            (&[1021, 1114], "DiskFull"),
             (&[1064, 1146, 1305, 1317], "Other"),
         ] {
             for &number in numbers {

@@ -32,6 +32,8 @@ pub(super) struct InFlight<T: Send + 'static> {
     running: Option<Running<T>>,
     return_to_pool: Option<oneshot::Sender<PoolConnection<MySql>>>,
     flavour: Flavour,
+    /// Whether the application ever used the connection.
+    was_lent: bool,
     runtime: Handle,
 }
 
@@ -39,10 +41,10 @@ impl<T: Send + 'static> InFlight<T> {
     pub(super) fn new(
         running: Running<T>,
         return_to_pool: oneshot::Sender<PoolConnection<MySql>>,
-        flavour: Flavour,
+        (flavour, was_lent): (Flavour, bool),
         runtime: Handle,
     ) -> Self {
-        InFlight { running: Some(running), return_to_pool: Some(return_to_pool), flavour, runtime }
+        InFlight { running: Some(running), return_to_pool: Some(return_to_pool), flavour, was_lent, runtime }
     }
 }
 
@@ -60,14 +62,14 @@ impl<T: Send + 'static> Future for InFlight<T> {
 impl<T: Send + 'static> Drop for InFlight<T> {
     fn drop(&mut self) {
         let (Some(running), Some(return_to_pool)) = (self.running.take(), self.return_to_pool.take()) else { return };
-        let flavour = self.flavour;
+        let (flavour, was_lent) = (self.flavour, self.was_lent);
         // Also when this is dropped outside the runtime, or while it shuts down.
         let _runtime = self.runtime.enter();
         self.runtime.spawn(async move {
             let (connection, _) = running.await;
             // Without a connection, the end of the channel informs the receiver.
             if let Some(Err(connection)) = connection.map(|connection| return_to_pool.send(connection)) {
-                clean_up(connection, false, flavour).await;
+                clean_up(connection, was_lent, flavour).await;
             }
         });
     }
@@ -79,32 +81,26 @@ pub(super) fn return_to_pool(connection: PoolConnection<MySql>) {
 }
 
 /// Rolls back, so that the next user of the connection finds it clean. The connection stays checked out meanwhile. (A
-/// statement that still waited for a lock has ended at its deadline before.)
-pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, flavour: Flavour) {
-    let patience = (patience::GRACE, Silence::default());
-    let (connection, rolled_back) = match lent {
-        // It is not known whether the application's last statement completed.
-        true => {
-            let (connection, rolled_back) = in_step(connection, flavour.roll_back(), patience).await;
-            (connection, rolled_back.map(drop))
-        }
-        false => {
-            let roll_back = sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection);
-            match answered(patience, driven(roll_back)).await {
-                Ok(_) => (Some(connection), Ok(())),
-                Err(error) => {
-                    // The server rolls back when it detects the closed connection.
-                    drop(connection.detach());
-                    (None, Err(error))
-                }
-            }
-        }
-    };
-    if let Some(connection) = connection {
-        checkout::return_to_pool(connection);
+/// statement that still waited for a lock has ended at its deadline before.) If the application used it, it is closed.
+pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, was_lent: bool, flavour: Flavour) {
+    if was_lent {
+        return close(connection).await;
     }
-    if let Err(error) = rolled_back {
-        tracing::warn!(%error, "a rollback failed; the connection is closed, and the server rolls back");
+    let roll_back = sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection);
+    match answered((patience::GRACE, Silence::default()), driven(roll_back)).await {
+        Ok(_) => checkout::return_to_pool(connection),
+        Err(error) => {
+            // The server rolls back when it detects the closed connection.
+            drop(connection.detach());
+            tracing::warn!(%error, "a rollback failed; the connection is closed, and the server rolls back");
+        }
+    }
+}
+
+/// Closes a connection that the application used: the driver cannot reset what was set on it. The server rolls back.
+async fn close(connection: PoolConnection<MySql>) {
+    if tokio::time::timeout(patience::GRACE, driven(connection.close())).await.is_err() {
+        tracing::debug!("a connection that the application used was closed without a message to the server");
     }
 }
 

@@ -33,6 +33,7 @@ impl SeaOrmStatements for MySqlTransaction {
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
         // A limit would apply to the first of its statements only, so there is none: the server's own applies.
         let session = self.open.session();
+        session.notes_own_statement();
         let done = session.raw(sql.to_owned()).await;
         if may_end(sql) {
             session.lend();
@@ -46,6 +47,7 @@ impl SeaOrmStatements for MySqlTransaction {
         let rows = match may_wait {
             true => self.within_deadline(async |session| session.fetch_waiting(statement).await).await?,
             false => {
+                self.open.session().notes_own_statement();
                 let rows = self.open.session().fetch_all(statement).await;
                 rows.map_err(|error| Failure::new(error, classify))?
             }
@@ -60,6 +62,7 @@ impl MySqlTransaction {
         &mut self,
         work: impl AsyncFnOnce(&mut Session) -> Result<T, sqlx::Error>,
     ) -> Result<T, Failure> {
+        self.open.session().notes_own_statement();
         let mut driver = None;
         let run = async |session: &mut Session| {
             work(session).await.map_err(|error| classify(Arc::clone(driver.insert(Arc::new(error)))))

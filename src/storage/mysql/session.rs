@@ -372,8 +372,14 @@ impl Session {
 
     /// The connection, if it has no transaction or other state.
     pub(super) fn give_up(mut self) -> Option<(PoolConnection<MySql>, Handle)> {
-        let connection = self.connection.take_if(|_| !self.open && !self.lent)?;
+        let connection = self.connection.take_if(|_| !self.open && !self.was_lent)?;
         Some((connection, self.runtime.clone()))
+    }
+
+    /// Notes that the application has composed a statement.
+    #[cfg(feature = "sea-orm")]
+    pub(super) fn notes_own_statement(&mut self) {
+        self.was_lent = true;
     }
 
     /// The connection, for the application's own statements; no other statement is in flight.
@@ -440,7 +446,8 @@ impl Session {
         let stood_still = self.deadline.is_some() && !self.idle.is_zero() && self.used.elapsed() >= self.idle;
         let (return_to_pool, returned) = oneshot::channel();
         self.returned = Some(returned);
-        let in_flight = InFlight::new(statement(connection), return_to_pool, self.flavour, self.runtime.clone());
+        let in_flight =
+            InFlight::new(statement(connection), return_to_pool, (self.flavour, self.was_lent), self.runtime.clone());
         let (connection, answer) = in_flight.await;
         (self.connection, self.returned) = (connection, None);
         self.used = Instant::now();
@@ -473,8 +480,8 @@ impl Drop for Session {
         let Some(connection) = self.connection.take().or(returned) else { return };
         // A connection needs the runtime to return to the pool, also when this is dropped outside of it.
         let _runtime = self.runtime.enter();
-        match self.open || self.lent {
-            true => drop(self.runtime.spawn(clean_up(connection, self.lent, self.flavour))),
+        match self.open || self.was_lent {
+            true => drop(self.runtime.spawn(clean_up(connection, self.was_lent, self.flavour))),
             false => checkout::return_to_pool(connection),
         }
     }

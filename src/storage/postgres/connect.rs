@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::Migrator;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, Row};
 
 use super::Time;
@@ -17,6 +17,7 @@ use crate::clock::{millis, to_micros};
 use crate::error::DatabaseError;
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
 use crate::storage::server::checkout::{Silence, return_to_pool};
+use crate::storage::server::durability::Refusals;
 use crate::storage::server::hosts::{self, Found, Hosts, Rules};
 use crate::storage::server::recent::RecentConnections;
 use crate::storage::server::reserve;
@@ -67,9 +68,10 @@ impl super::Postgres {
         let hosts = found.map(|found| Hosts::new(found, Rules::of(&connect)));
         let guard = hosts.as_ref().map(Arc::downgrade);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
-        let (silence, idle) = (Silence::default(), connect.idle_limit());
-        let pool = pool(options.clone(), count, &connect.first(SESSION), idle, (&silence, guard.clone()));
-        let (version, settings) = look(&pool).await?;
+        let silence = Silence::default();
+        let main = SetUp::of(&connect, SESSION, Refusals::default());
+        let pool = pool(options.clone(), count, &main, (&silence, guard.clone()));
+        let (version, settings) = look(&options, &main).await?;
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
@@ -81,9 +83,15 @@ impl super::Postgres {
         let pools = Pools {
             main: pool.clone(),
             recent: RecentConnections::of(count, return_to_pool),
-            batches: self::pool(options.clone(), FOR_BATCHES, &connect.first(BATCHES), idle, (&silence, guard.clone())),
-            alone: self::pool(options, reserve::CONNECTIONS, &connect.first(SESSION), idle, (&silence, guard)),
+            batches: self::pool(
+                options.clone(),
+                FOR_BATCHES,
+                &SetUp::of(&connect, BATCHES, main.refusals.clone()),
+                (&silence, guard.clone()),
+            ),
+            alone: self::pool(options, reserve::CONNECTIONS, &main, (&silence, guard)),
             silence,
+            set_up: main,
             hosts,
         };
         if let Some(hosts) = &pools.hosts {
@@ -95,10 +103,11 @@ impl super::Postgres {
 
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let ((options, found), idle) = (reachable(Address::Url(url), &connect).await?, connect.idle_limit());
-    let pool = pool(options.clone(), CONNECTIONS, &connect.first(SESSION), idle, (&Silence::default(), None));
+    let (options, found) = reachable(Address::Url(url), &connect).await?;
+    let set_up = SetUp::of(&connect.clone().allow_unsafe_durability(), SESSION, Refusals::default());
+    let pool = pool(options.clone(), CONNECTIONS, &set_up, (&Silence::default(), None));
     let transport = transport::used(&pool, &options).await?;
-    let (version, settings) = look(&pool).await?;
+    let (version, settings) = look(&options, &set_up).await?;
     let asked = SystemTime::now();
     let clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
@@ -227,16 +236,57 @@ async fn writer(list: Vec<hosts::Host>, connect: &ConnectOptions) -> Result<Foun
 /// The hosts that a pool's connections are checked by, if there are several.
 pub(super) type Guard = Option<Weak<Hosts<Postgres>>>;
 
-fn pool(
-    options: PgConnectOptions,
-    connections: u32,
-    settings: &str,
-    idle: Duration,
-    (silence, guard): (&Silence, Guard),
-) -> PgPool {
-    let silence = silence.clone();
-    let idle = format!("set idle_in_transaction_session_timeout = {}", millis(idle));
-    let settings: Arc<str> = format!("{settings}; {idle}; {CLIENTS}").into();
+/// The settings of a pool's connections.
+#[derive(Debug, Clone)]
+pub(super) struct SetUp {
+    text: Arc<str>,
+    /// Whether settings that lose acknowledged locks are accepted.
+    volatile: bool,
+    pub(super) refusals: Refusals,
+}
+
+impl SetUp {
+    fn of(connect: &ConnectOptions, session: &str, refusals: Refusals) -> Self {
+        let idle = format!("set idle_in_transaction_session_timeout = {}", millis(connect.idle_limit()));
+        let text = format!("{}; {idle}; {CLIENTS}; {PINNED}; {SETTINGS}", connect.first(session)).into();
+        SetUp { text, volatile: connect.volatile, refusals }
+    }
+
+    pub(super) fn is_volatile(&self) -> bool {
+        self.volatile
+    }
+
+    /// Sets up a new connection, and refuses it if it would lose acknowledged commits.
+    pub(super) async fn apply(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        self.run(Arc::clone(&self.text), connection).await
+    }
+
+    /// Brings a connection back that the application has used, outside a transaction.
+    pub(super) async fn bring_back(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        self.run(format!("{RESET}; {}", self.text).into(), connection).await
+    }
+
+    async fn run(&self, text: Arc<str>, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        let rows = sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(connection).await?;
+        match rows.last() {
+            Some(row) if !self.volatile => self.refusals.check(&durability(row)?),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Ends everything that a session may have set. (`discard all` would also end the statements that the driver has prepared.)
+const RESET: &str = "reset session authorization; reset role; reset all; discard temp; unlisten *; close all;
+    select pg_advisory_unlock_all();
+    do $$ declare own text; begin
+        for own in select name from pg_prepared_statements where from_sql loop execute format('deallocate %I', own); end loop;
+    end $$";
+
+/// A later change of the server's configuration does not change it on this connection.
+const PINNED: &str = "select set_config('synchronous_commit', current_setting('synchronous_commit'), false)";
+
+fn pool(options: PgConnectOptions, connections: u32, set_up: &SetUp, (silence, guard): (&Silence, Guard)) -> PgPool {
+    let (silence, set_up) = (silence.clone(), set_up.clone());
     let checked = guard.clone();
     PgPoolOptions::new()
         .max_connections(connections)
@@ -247,9 +297,9 @@ fn pool(
             Box::pin(async move { hosts::check_idle(checked.as_ref(), &silence, connection, &metadata).await })
         })
         .after_connect(move |connection, _| {
-            let (settings, guard) = (AssertSqlSafe(Arc::clone(&settings)), guard.clone());
+            let (set_up, guard) = (set_up.clone(), guard.clone());
             Box::pin(async move {
-                connection.execute(settings).await?;
+                set_up.apply(connection).await?;
                 hosts::admit(guard.as_ref(), connection).await
             })
         })
@@ -270,25 +320,36 @@ const SETTINGS: &str = "
            current_setting('synchronous_standby_names')";
 
 /// The server's version, and the settings that decide whether it keeps acknowledged locks.
-async fn look(pool: &PgPool) -> Result<(String, Vec<Setting>), DatabaseError> {
-    let row = sqlx::query(SETTINGS).fetch_one(pool).await.map_err(classify)?;
+async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec<Setting>), DatabaseError> {
+    let mut connection = PgConnection::connect_with(options).await.map_err(classify)?;
+    let rows =
+        sqlx::raw_sql(AssertSqlSafe(Arc::clone(&set_up.text))).fetch_all(&mut connection).await.map_err(classify)?;
+    connection.close().await.map_err(classify)?;
+    let row = rows.last().ok_or_else(|| classify(sqlx::Error::RowNotFound))?;
     let text = |at: usize| row.try_get::<String, _>(at).map_err(classify);
     read_committed(&text(5)?)?;
+    let mut settings = durability(row).map_err(classify)?;
+    settings.push(Setting::new("in recovery", text(4)?, "off", "This is a standby: connect to the primary."));
+    settings.push(Setting {
+        name: "idle_in_transaction_session_timeout",
+        value: format!("{} (set by tenure for its own connections)", text(6)?),
+        wanted: "any",
+        good: true,
+        risk: "",
+    });
+    Ok((text(0)?, settings))
+}
+
+/// The settings in a row of [`SETTINGS`] that decide whether the server keeps acknowledged locks. (Whether it is a standby decides
+/// [`hosts::admit`].)
+fn durability(row: &PgRow) -> Result<Vec<Setting>, sqlx::Error> {
+    let text = |at: usize| row.try_get::<String, _>(at);
     let forgets = "In a crash the server may forget a lock after it said that it was granted.";
-    let settings = vec![
+    Ok(vec![
         Setting::new("fsync", text(1)?, "on", forgets),
         synchronous_commit(text(2)?, &text(7)?),
         Setting::new("full_page_writes", text(3)?, "on", "A power cut may tear pages of the lock table."),
-        Setting::new("in recovery", text(4)?, "off", "This is a standby: connect to the primary."),
-        Setting {
-            name: "idle_in_transaction_session_timeout",
-            value: format!("{} (set by tenure for its own connections)", text(6)?),
-            wanted: "any",
-            good: true,
-            risk: "",
-        },
-    ];
-    Ok((text(0)?, settings))
+    ])
 }
 
 /// Whether an acknowledged commit is flushed: on this server, and with synchronous standbys also on as many of them as the commit waits

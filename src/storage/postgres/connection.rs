@@ -221,6 +221,12 @@ impl OpenTransaction {
         Ok(())
     }
 
+    /// Notes that the application has composed a statement.
+    #[cfg(feature = "sea-orm")]
+    pub(super) fn notes_own_statement(&mut self) {
+        self.was_lent = true;
+    }
+
     /// The connection, for the application's own statements: their errors are not visible here.
     pub(super) fn lend(&mut self) -> Option<&mut PgConnection> {
         (self.lent, self.was_lent) = (true, true);
@@ -251,7 +257,8 @@ impl OpenTransaction {
         let first = operation.map(|operation| format!("{}; ", operation::carried(operation))).unwrap_or_default();
         let (ours, was_lent) = (self.ours, self.was_lent);
         let same = if was_lent { SAME } else { "" };
-        let commit = format!("{same}{first}commit");
+        let durable = if was_lent && !self.pools.set_up.is_volatile() { DURABLE } else { "" };
+        let commit = format!("{same}{durable}{first}commit");
         let unknown = |what| match ours {
             true => DatabaseError::OutcomeUnknown(what),
             false => DatabaseError::CommitUnknown(what),
@@ -299,7 +306,12 @@ impl OpenTransaction {
 
     /// Keeps the connection for the next transaction, unless another caller may wait for one. Reserved connections are not kept.
     fn keep(&mut self) {
-        let Some(connection) = self.connection.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
+        if self.was_lent {
+            let pools = Arc::clone(&self.pools);
+            tokio::spawn(async move { bring_back(&mut connection, &pools).await });
+            return;
+        }
         let epoch = connection.epoch();
         if !self.ours
             && !reserve::is_busy(&self.pools.main)
@@ -324,6 +336,15 @@ impl EndSession for Session {
     }
 }
 
+/// Undoes what the application has set on the connection; if that fails, the connection is closed.
+async fn bring_back(connection: &mut Checkout<Postgres>, pools: &Pools) {
+    let clean = async |connection: &mut PgConnection| pools.set_up.bring_back(connection).await.map_err(classify);
+    if let Err(error) = connection.answer(patience::GRACE, clean).await {
+        tracing::warn!(%error, "the settings of a connection could not be reset; it is closed");
+        connection.close();
+    }
+}
+
 async fn roll_back(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     sqlx::raw_sql("rollback").execute(connection).await.map(drop).map_err(classify)
 }
@@ -337,6 +358,10 @@ fn begin_with(timeout: Duration, label: Option<&str>) -> String {
 
 /// Fails by a division by zero if the transaction is not the one that was begun.
 const SAME: &str = "select 1 / (current_setting('transaction_deferrable') = 'on')::int; ";
+
+/// Waits for the flush also if the application has set otherwise for this transaction, and never for less than was set.
+const DURABLE: &str = "select set_config('synchronous_commit', 'on', true)
+    where current_setting('synchronous_commit') in ('off', 'local', 'remote_write'); ";
 
 const HAS_ITS_CONNECTION: &str = "a transaction has its connection until it has ended, and ending consumes it";
 
@@ -368,6 +393,7 @@ impl Drop for OpenTransaction {
         let Some(mut connection) = self.connection.take().filter(|connection| !connection.is_closed()) else { return };
         let limit = patience::limit(self.left());
         let mut cancellations = std::mem::take(&mut self.cancellations);
+        let lent_from = self.was_lent.then(|| Arc::clone(&self.pools));
         match Handle::try_current() {
             // The connection stays checked out until the rollback is done, so the next user finds it clean. A statement that still waits
             // for a lock ends at its own timeout first.
@@ -377,6 +403,8 @@ impl Drop for OpenTransaction {
                 } else if let Err(error) = connection.answer(limit, roll_back).await {
                     tracing::warn!(%error, "a rollback failed; the connection is closed");
                     connection.close();
+                } else if let Some(pools) = lent_from {
+                    bring_back(&mut connection, &pools).await;
                 }
             })),
             // Without a runtime nothing can be awaited: closing the connection rolls back too.

@@ -30,6 +30,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         "40001" => DatabaseError::SerializationFailure,
         "25006" => DatabaseError::ReadOnly,
         "53300" => DatabaseError::Busy("the server has no connection left"),
+        "53100" => DatabaseError::DiskFull(error.to_string()),
         "42501" => DatabaseError::NotPermitted(error.to_string()),
         "57P01" | "57P02" | "57P03" => DatabaseError::ConnectionLost(error.to_string()),
         // The server closed the session, and rolled back the transaction.
@@ -125,6 +126,7 @@ mod tests {
             (&["40001"], "SerializationFailure"),
             (&["25006"], "ReadOnly"),
             (&["53300"], "Busy"),
+            (&["53100"], "DiskFull"),
             (&["42501"], "NotPermitted"),
             (&["57P01", "57P02", "57P03", "25P03", "25P04", "08006", "08P01"], "ConnectionLost"),
             (&["23502", "23503", "23505", "23514", "23P01", "23000"], "Constraint"),

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::pool::PoolConnection;
 use sqlx::{PgConnection, PgPool, Postgres};
 
 use super::checkout::Checkout;
+use super::connect::SetUp;
 use super::errors::classify;
 use crate::error::DatabaseError;
 use crate::storage::patience;
@@ -25,6 +27,8 @@ pub(super) struct Pools {
     pub batches: PgPool,
     /// For single requests when the others are busy: they may wait for a save under a lease.
     pub alone: PgPool,
+    /// The settings of the main pool's connections.
+    pub set_up: SetUp,
     /// The last silence of any of these connections.
     pub silence: Silence,
     /// The hosts, if the URL names several.
@@ -35,8 +39,16 @@ impl Pools {
     /// A connection of one of the pools.
     pub(super) async fn checkout(&self, pool: &PgPool, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
         let source = Source { pool, reserve: None };
-        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
+        let (connection, seated) = self.acquire(left, source).await?;
         Ok(Checkout::of(connection, &self.silence, seated))
+    }
+
+    async fn acquire(
+        &self,
+        left: Duration,
+        source: Source<'_, Postgres>,
+    ) -> Result<(PoolConnection<Postgres>, Seated<Postgres>), DatabaseError> {
+        self.set_up.refusals.or(classify, hosts::acquire(self.hosts.as_ref(), left, source)).await
     }
 
     /// A connection of the main pool, with its backend process id if that is known.
@@ -53,7 +65,7 @@ impl Pools {
     /// A connection for the lock manager, also when the application uses all of its own.
     pub(super) async fn for_one(&self, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
         let source = Source { pool: &self.main, reserve: Some(&self.alone) };
-        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
+        let (connection, seated) = self.acquire(left, source).await?;
         Ok(Checkout::of(connection, &self.silence, seated))
     }
 

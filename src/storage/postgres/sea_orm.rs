@@ -52,6 +52,7 @@ impl PgTransaction {
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, Failure> {
+        self.open.notes_own_statement();
         let mut driver = None;
         let run = async |connection: &mut PgConnection| {
             work(connection).await.map_err(|error| classify(Arc::clone(driver.insert(Arc::new(error)))))

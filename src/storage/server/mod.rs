@@ -3,6 +3,7 @@
 
 pub(in crate::storage) mod address;
 pub(in crate::storage) mod checkout;
+pub(in crate::storage) mod durability;
 pub(in crate::storage) mod hosts;
 pub(in crate::storage) mod recent;
 #[cfg(test)]

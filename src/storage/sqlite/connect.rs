@@ -72,6 +72,9 @@ impl Sqlite {
             // If it cannot be created, the open below fails too, with the reason.
             let _ = file::make(&path);
         }
+        if !connect.linked_file {
+            file::has_one_path(&path).map_err(unreachable)?;
+        }
         let before = File::at(&path).ok();
         let mut writer = SqliteConnection::connect_with(&options).await.map_err(|error| match classify(error) {
             DatabaseError::ReadOnly => DatabaseError::ReadOnly,
@@ -79,11 +82,16 @@ impl Sqlite {
                 "{error}; check that the directory of {file} exists, and that this user may write to it"
             )),
         })?;
-        let opened = before
-            .map(Arc::new)
-            .ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
+        let mut opened =
+            before.ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
         opened.check()?;
         let version = verify(&mut writer).await?;
+        // A reading transaction holds a lock.
+        let reading = sqlx::raw_sql("begin; select 1 from sqlite_schema limit 1");
+        reading.execute(&mut writer).await.map_err(classify)?;
+        opened.find_side_files()?;
+        sqlx::raw_sql("rollback").execute(&mut writer).await.map_err(classify)?;
+        let opened = Arc::new(opened);
         migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
         // `query_only` rejects a stray write on a connection without transactions.
         let reading = options.clone().pragma("query_only", "on");
@@ -132,7 +140,7 @@ fn shown(url: &str) -> String {
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
     let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
     let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
-    let connection = SqliteConnection::connect_with(&options.create_if_missing(false).read_only(true)).await;
+    let connection = SqliteConnection::connect_with(&options.clone().create_if_missing(false).read_only(true)).await;
     let mut connection = connection.map_err(|error| unreachable(format!("{}; check the path", classify(error))))?;
     let row = sqlx::query("select sqlite_version(), (select journal_mode from pragma_journal_mode)");
     let row = row.fetch_one(&mut connection).await.map_err(classify)?;
@@ -145,6 +153,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
             .map_err(classify)?,
         false => Vec::new(),
     };
+    let path = file::has_one_path(options.get_filename());
     Ok(Diagnosis {
         capabilities: super::capabilities(row.get(0)),
         transport: Transport::File,
@@ -155,6 +164,13 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
         hosts: Vec::new(),
         settings: vec![
             Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
+            Setting {
+                name: "path of the file",
+                good: path.is_ok(),
+                value: path.map_or_else(|problem| problem, |()| "one".into()),
+                wanted: "one",
+                risk: "Two programs may be granted the same lock.",
+            },
             Setting {
                 name: "idle transactions",
                 value: "no limit: a process that stops during a save blocks all writers".into(),

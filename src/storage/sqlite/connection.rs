@@ -12,22 +12,25 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use super::errors::{classify, effect, is_busy};
 use super::fence::Fence;
 use super::file::File;
-use super::holder;
 use super::turns::{Priority, Turns};
+use super::{holder, lent};
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::{Effect, EndSession, patience};
 
-/// The writing connection. It is reopened if it was lost.
+/// The writing connection. It stays open until the database is closed: SQLite deletes the files beside the database with the last one.
 #[derive(Debug)]
 pub(crate) struct Writer {
+    /// `None` once it was closed.
     connection: Option<SqliteConnection>,
     fence: Arc<Fence>,
     options: SqliteConnectOptions,
     file: Arc<File>,
-    /// Closed permanently: it is not reopened.
-    closed: bool,
     turns: Turns,
+    /// Its state when it was opened.
+    state: Vec<String>,
+    /// Whether the application used the connection since its state was last compared.
+    lent: bool,
 }
 
 impl Writer {
@@ -38,29 +41,55 @@ impl Writer {
     ) -> Result<Self, DatabaseError> {
         let fence = Arc::default();
         set_up(&mut connection, &fence).await?;
-        Ok(Writer { connection: Some(connection), fence, options, file, closed: false, turns: Turns::default() })
+        let state = lent::state(&mut connection).await.map_err(classify)?;
+        Ok(Writer { connection: Some(connection), fence, options, file, turns: Turns::default(), state, lent: false })
     }
 
     /// The connection to the opened file.
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
-        if !self.closed {
+        if self.connection.is_some() {
             self.file.check_lately()?;
         }
-        if self.connection.is_none() && !self.closed {
-            let mut connection = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
-            set_up(&mut connection, &self.fence).await?;
-            self.file.check()?;
-            self.connection = Some(connection);
+        if self.lent {
+            self.bring_back().await?;
         }
         self.connection.as_mut().ok_or(DatabaseError::Closed)
     }
 
+    /// Replaces the connection if the application has changed its state. If that fails, the next user tries again.
+    async fn bring_back(&mut self) -> Result<(), DatabaseError> {
+        let Some(connection) = self.connection.as_mut() else { return Ok(()) };
+        if !lent::state(connection).await.is_ok_and(|state| state == self.state) {
+            tracing::debug!("the application has changed settings of the writing connection, so it is opened anew");
+            let mut new = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
+            set_up(&mut new, &self.fence).await?;
+            self.file.check()?;
+            // The files beside the database stay, because the new one is open.
+            if let Some(old) = self.connection.replace(new)
+                && let Err(error) = old.close().await
+            {
+                tracing::warn!(%error, "closing a connection with other settings failed");
+            }
+        }
+        self.lent = false;
+        Ok(())
+    }
+
     pub(super) async fn close(&mut self) {
-        self.closed = true;
+        self.leave_others_alone();
+        self.file.close();
         if let Some(connection) = self.connection.take()
             && let Err(error) = connection.close().await
         {
             tracing::warn!(%error, "closing the database failed");
+        }
+    }
+
+    /// SQLite writes its log into the database when the last connection of it is closed. If others use the database with another log,
+    /// that would overwrite their commits, so the connection stays as it is until the process ends.
+    fn leave_others_alone(&mut self) {
+        if self.connection.is_some() && self.file.may_have_others() {
+            std::mem::forget(self.connection.take());
         }
     }
 
@@ -218,6 +247,10 @@ impl OpenTransaction {
         if let Some(mut writer) = self.writer.take() {
             writer.fence.open();
             writer.turns.has_written();
+            // The next user would do it, but other processes may be shut out.
+            if writer.lent {
+                tokio::spawn(async move { warn_if_not_clean(&mut writer).await });
+            }
         }
     }
 
@@ -243,7 +276,15 @@ impl OpenTransaction {
     /// The connection, for the application's own statements.
     pub(super) fn lend(&mut self) -> &mut SqliteConnection {
         (self.lent, self.wrote) = (true, true);
+        self.writer.iter_mut().for_each(|writer| writer.lent = true);
         self.connection()
+    }
+
+    /// As [`ours`](Self::ours), for a statement that the application has composed.
+    #[cfg(feature = "sea-orm")]
+    pub(super) async fn ours_to_lend(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        self.writer.iter_mut().for_each(|writer| writer.lent = true);
+        self.ours().await
     }
 
     /// The connection for writing, if the open transaction is the one that was begun.
@@ -329,12 +370,19 @@ impl Drop for OpenTransaction {
         match tokio::runtime::Handle::try_current() {
             // The connection stays checked out until the rollback is done, so the next user finds it clean.
             Ok(runtime) => drop(runtime.spawn(async move { roll_back(&mut writer).await })),
-            // Without a runtime nothing can be awaited: closing the connection rolls back too.
-            Err(_) => {
-                drop(writer.connection.take());
-                writer.fence.open();
-            }
+            // Outside a runtime this needs one of its own.
+            Err(_) => drop(std::thread::spawn(move || {
+                if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() {
+                    runtime.block_on(roll_back(&mut writer));
+                }
+            })),
         }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.leave_others_alone();
     }
 }
 
@@ -347,4 +395,13 @@ async fn roll_back(writer: &mut Writer) {
     }
     writer.fence.open();
     writer.turns.has_written();
+    if writer.lent {
+        warn_if_not_clean(writer).await;
+    }
+}
+
+async fn warn_if_not_clean(writer: &mut Writer) {
+    if let Err(error) = writer.connection().await {
+        tracing::warn!(%error, "the settings of the writing connection could not be read back; the next transaction tries again");
+    }
 }

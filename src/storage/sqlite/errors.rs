@@ -38,6 +38,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         Some(BUSY_SNAPSHOT) => DatabaseError::SerializationFailure,
         Some(BUSY | LOCKED) => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         Some(READONLY) => DatabaseError::ReadOnly,
+        Some(FULL) => DatabaseError::DiskFull(error.to_string()),
         Some(CONSTRAINT) => DatabaseError::Constraint(Box::new(violation(&error))),
         Some(CANTOPEN) => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
         Some(NOTADB) => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),
@@ -144,6 +145,8 @@ mod tests {
         let full = "pragma max_page_count = 1; create table another (text)";
         let full = sqlx::raw_sql(full).execute(&mut connection).await.expect_err("no page is free");
         assert_eq!(effect(&full), Effect::Gone);
+        let full = classify(full);
+        assert!(matches!(full, DatabaseError::DiskFull(_)) && full.to_string().contains("free disk space"), "{full}");
     }
 
     #[tokio::test]

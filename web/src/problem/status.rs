@@ -43,6 +43,7 @@ pub fn status(code: ErrorCode) -> u16 {
         ErrorCode::LimitReached | ErrorCode::WaitTooLong => 429,
         ErrorCode::TransactionEnded | ErrorCode::OutcomeUnknown | ErrorCode::Failed => 500,
         ErrorCode::Unsupported => 501,
+        ErrorCode::DiskFull => 507,
         ErrorCode::Unavailable
         | ErrorCode::GrantsPaused
         | ErrorCode::Unreachable

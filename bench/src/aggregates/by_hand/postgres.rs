@@ -6,6 +6,7 @@ use sqlx::{PgConnection, PgPool, Postgres, QueryBuilder};
 
 use super::{LineRow, RootRow, Stored, conflict, stored};
 use crate::Outcome;
+use crate::aggregates::OWN_NUMBERED;
 use crate::aggregates::order::{CHANGED, Order};
 use crate::pools;
 
@@ -106,6 +107,12 @@ impl super::ByHand for ByHand {
         save(&mut tx, &mut stored).await?;
         commit(&mut tx).await?;
         Ok(stored)
+    }
+
+    async fn own_statement(&self, no: &str) -> Outcome<()> {
+        let mut tx = self.begin(BEGIN).await?;
+        sqlx::query(OWN_NUMBERED).bind(no).execute(&mut *tx).await?;
+        commit(&mut tx).await
     }
 
     async fn force_increment(&self, no: &str) -> Outcome<Stored> {

@@ -7,6 +7,7 @@ use tokio::sync::MutexGuard;
 
 use super::{LineRow, RootRow, Stored, conflict, stored};
 use crate::Outcome;
+use crate::aggregates::OWN;
 use crate::aggregates::order::{CHANGED, Order};
 use crate::pools::{self, sqlite::File};
 
@@ -109,6 +110,12 @@ impl super::ByHand for ByHand {
         save(&mut tx, &mut stored).await?;
         commit(&mut tx).await?;
         Ok(stored)
+    }
+
+    async fn own_statement(&self, no: &str) -> Outcome<()> {
+        let mut tx = self.begin().await?;
+        sqlx::query(OWN).bind(no).execute(&mut *tx).await?;
+        commit(&mut tx).await
     }
 
     async fn force_increment(&self, no: &str) -> Outcome<Stored> {
