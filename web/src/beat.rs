@@ -183,6 +183,16 @@ impl<A> Beat<A> {
         self.form
     }
 
+    /// The lock id of the form. A secret: an application that remembers it, to release the leases of a session that ends, does so in memory.
+    pub fn lock_id(&self) -> &LockId {
+        &self.id
+    }
+
+    /// Whether it keeps a lease alive or requests one: not only looks.
+    pub fn wants_a_lock(&self) -> bool {
+        self.want != Want::Look
+    }
+
     /// Whether it requests the lock, so that an application can limit the rate per person.
     pub fn takes_a_lock(&self) -> bool {
         self.want == Want::Take

@@ -81,7 +81,7 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     if form.fields.has("text") {
         seen(&form)?;
     }
-    let opened = shop.open_note(&form.visit.member, &no, form.lock_id_of(next)).await;
+    let opened = shop.open_note(&form.visit.member, &no, form.lock_id_to_open(&shop, next)).await;
     let Posted { visit, fields, .. } = form;
     let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: None };
     if let Err(refusal) = opened {
