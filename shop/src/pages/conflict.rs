@@ -237,6 +237,7 @@ fn said(
 /// 409: it was deleted meanwhile.
 fn gone(frame: Frame, attempt: Attempt<'_>) -> Response {
     let t = frame.t;
-    let page = ProblemPage::new(frame.state("CP-5"), t.gone_title(attempt.no)).say(t.gone_what()).typed(attempt.fields);
+    let page = ProblemPage::new(frame.state("CP-5"), t.gone_title(attempt.no)).say(t.gone_what());
+    let page = page.unsaved_of(attempt.no.as_str()).typed(attempt.fields);
     page.link(order_url(attempt.no), t.back_to_order()).answer(StatusCode::CONFLICT)
 }

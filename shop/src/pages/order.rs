@@ -12,6 +12,7 @@ use tenure_web::versions::Versioned;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
+use super::unsaved::Unsaved;
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::use_cases::{OrderView, Shop};
@@ -29,6 +30,8 @@ struct OrderPage {
     note_form: FormId,
     ship_form: FormId,
     cancel_form: FormId,
+    /// For drafts of forms that are gone.
+    unsaved: Option<Unsaved>,
 }
 
 impl OrderPage {
@@ -88,6 +91,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     };
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
     let (f, url) = (visit.frame.state(state), order_url(&no));
-    let page = OrderPage { f, view, url, verdict, edit_form, note_form, ship_form, cancel_form };
+    let unsaved = view.frozen().is_some().then(|| Unsaved::of(f.t, &view.order));
+    let page = OrderPage { f, view, url, verdict, edit_form, note_form, ship_form, cancel_form, unsaved };
     Versioned(page.view.order.token(), page.f.answer(StatusCode::OK, &page)).into_response()
 }

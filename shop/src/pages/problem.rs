@@ -15,6 +15,7 @@ use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
 use super::frame::Frame;
 use super::icon::Icon;
 use super::order_url;
+use super::unsaved::Unsaved;
 use crate::domain::{Invalid, OrderError, OrderNo, Role};
 use crate::texts::{Html, Lang, field_label, left};
 
@@ -27,6 +28,8 @@ pub(super) struct ProblemPage {
     said: Vec<Html>,
     typed: Vec<(Html, String)>,
     typed_said: &'static str,
+    /// For drafts of forms that are gone.
+    unsaved: Option<Unsaved>,
     retry: Option<Retry>,
     retry_label: &'static str,
     links: Vec<Link>,
@@ -52,6 +55,7 @@ impl ProblemPage {
             said: Vec::new(),
             typed: Vec::new(),
             typed_said: frame.t.still_here(),
+            unsaved: None,
             retry: None,
             retry_label: frame.t.try_again(),
             links: Vec::new(),
@@ -68,6 +72,12 @@ impl ProblemPage {
     /// Shows the typed text.
     pub(super) fn typed(mut self, fields: &Fields) -> Self {
         self.typed = typed(self.f.t, fields);
+        self
+    }
+
+    /// Offers the drafts of the forms of an order that is not there, to be read and copied.
+    pub(super) fn unsaved_of(mut self, no: &str) -> Self {
+        self.unsaved = self.f.member.as_ref().map(|_| Unsaved::of_missing(self.f.t, no));
         self
     }
 
@@ -218,7 +228,7 @@ pub(super) fn no_such_order(frame: Frame, no: &str, typed: &Fields) -> Response 
     let t = frame.t;
     let page =
         ProblemPage::new(frame.state("LP-18"), t.no_order_title()).say(t.no_order_what(no)).say(t.other_account());
-    page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
+    page.unsaved_of(no).typed(typed).link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
 }
 
 /// 404: the text is not an order number.

@@ -27,6 +27,7 @@ texts! {
     save_and_finish: "Save and finish", "저장하고 끝내기";
     leave: "Leave without saving", "저장하지 않고 나가기";
     remove: "Remove", "빼기";
+    removed_line(product): "Remove {product}", "{product} 빼기";
     add_products: "Add a product", "상품 추가";
     price_in_won: "Price in won", "단가(원)";
     add_another: "Add one more", "하나 더 추가";

@@ -90,6 +90,11 @@ texts! {
         "{time}에 입력하고 저장하지 않은 내용이 있습니다. 그 뒤에 주문이 바뀌었으므로, 다시 채우면 다른 점을 보여 드립니다.";
     draft_back: "What you typed at {time} is back in the form. It is not saved yet.", "{time}에 입력한 내용을 다시 채웠습니다. 아직 저장되지 않았습니다.";
     draft_dropped: "You dropped what you had typed here, at {time}.", "{time}에 입력한 내용을 버렸습니다.";
+    unsaved_title: "You typed this and it was not saved", "입력했지만 저장되지 않은 내용입니다";
+    unsaved_at: "Typed at {time}. You can copy it; the form is gone.", "{time}에 입력했습니다. 복사할 수 있으며, 양식은 더 이상 열 수 없습니다.";
+    unsaved_copy: "Copy", "복사";
+    unsaved_copied: "Copied.", "복사했습니다.";
+    unsaved_discarded: "Discarded.", "버렸습니다.";
     draft_restore: "Put it into the form", "양식에 다시 채우기";
     draft_discard: "Drop it", "버리기";
 }
