@@ -87,7 +87,7 @@ pub(crate) async fn sweep(shop: &Shop) -> Result<(), Error> {
 
 async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), Error> {
     let mut tx = shop.db.begin().await?;
-    tx.by(&Owner::new("seed", "Demo data")).command("place order");
+    tx.by(&Owner::new(seed::AUTHOR, "Demo data")).command("place order");
     for member in members {
         shop.members.insert(&mut tx, member).await?;
     }

@@ -16,7 +16,7 @@ use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::order_url;
-use super::problem::ProblemPage;
+use super::problem::{self, ProblemPage};
 use super::refusal::{self, Attempt, What};
 use super::standing::{Kind, Standing};
 use crate::domain::{Note, Order, OrderError, OrderNo, OrderState};
@@ -167,6 +167,10 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         both,
         holder,
     };
+    if page.f.script {
+        let said: Vec<_> = page.said.iter().chain(&page.rule).cloned().collect();
+        return problem::told(&page.f, StatusCode::CONFLICT, page.f.state, &said);
+    }
     page.f.answer(StatusCode::CONFLICT, &page)
 }
 

@@ -11,14 +11,16 @@ use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{Html as HtmlBody, IntoResponse, Response};
 use jiff::Timestamp;
 use tenure::version::Change;
+use tenure_web::browser_key::BrowserKey;
 use tenure_web::csrf::CsrfToken;
+use tenure_web::fresh::Fresh;
 use tenure_web::sent::is_script;
 
 use super::fields::Fields;
 use super::flash::Flash;
 use crate::cookies::{self, Cookie};
 use crate::domain::Member;
-use crate::session::SignedIn;
+use crate::session::{SentCookies, SignedIn};
 use crate::texts::{Html, Lang, When};
 use crate::use_cases::Shop;
 
@@ -47,6 +49,10 @@ pub(crate) struct Frame {
     path: String,
     /// Whether this request chose the language, so that it must be remembered.
     chosen: bool,
+    /// The browser's key.
+    key: Option<BrowserKey>,
+    /// Whether the browser sent the cookie of its key.
+    pub(crate) has_cookies: bool,
 }
 
 /// A request of a signed-in person.
@@ -81,6 +87,8 @@ impl Frame {
             },
             sent_again: None,
             chosen: query.is_some_and(|code| code.parse::<Lang>().is_ok()),
+            key: parts.extensions.get().cloned(),
+            has_cookies: parts.extensions.get().is_none_or(|SentCookies(sent)| *sent),
         }
     }
 
@@ -93,6 +101,12 @@ impl Frame {
     /// The id of the viewer, for forms: typed text belongs to them.
     pub(crate) fn person(&self) -> &str {
         self.member.as_ref().map_or("", |member| member.id().as_str())
+    }
+
+    /// What an open form of the viewer needs to go on.
+    pub(crate) fn fresh(&self) -> Option<Fresh> {
+        let (key, member) = (self.key.as_ref()?, self.member.as_ref()?.id().as_str());
+        Some(Fresh::new(&key.csrf(Some(member)), key, member))
     }
 
     /// An instant, formatted for this page.

@@ -15,9 +15,9 @@ use super::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_input
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::Input;
-use super::order_url;
 use super::refusal::{self, Attempt};
 use super::standing;
+use super::{order_url, problem};
 use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
 use crate::use_cases::Shop;
@@ -102,6 +102,9 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         own: view.holder.filter(|holder| frame.is_me(&holder.owner)),
         f: frame.state(state),
     };
+    if page.f.script {
+        return problem::told(&page.f, StatusCode::GONE, page.f.state, &page.said);
+    }
     page.f.answer(StatusCode::GONE, &page)
 }
 

@@ -12,9 +12,9 @@ use tenure_web::sent::Sent;
 
 use super::flash::Flash;
 use super::frame::Visit;
-use super::refusal::Attempt;
+use super::refusal::{Attempt, What};
 use super::{note, order_url};
-use crate::domain::{Order, OrderNo};
+use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Kept, Once, Refusal, Shop};
 
 /// Runs a save on the version that the person saw. If the same form was saved before, that is the result. If it was saved
@@ -77,7 +77,8 @@ pub(super) fn seen<A>(
 pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Result<Flash, Refusal>) -> Response {
     let refusal = match done {
         Ok(flash) => {
-            let mut response = Sent::done(order_url(attempt.no)).answer(visit.frame.script);
+            let sent = going_on(shop, &visit, &attempt, Sent::done(order_url(attempt.no))).await;
+            let mut response = sent.answer(visit.frame.script);
             flash.leave(&mut response);
             return response;
         }
@@ -90,6 +91,22 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
     match keep(shop, &visit, &attempt).await {
         Some(id) => Sent::refused(format!("{}/kept/{id}", order_url(attempt.no))).answer(visit.frame.script),
         None => note::refusal(shop, visit, attempt, refusal).await,
+    }
+}
+
+/// For the page's script, also what a page needs that stays because more was typed while it was saved.
+async fn going_on(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>, sent: Sent) -> Sent {
+    let Ok(form) = attempt.fields.text("form_id").parse() else { return sent };
+    if !visit.frame.script {
+        return sent;
+    }
+    let fresh = visit.frame.fresh();
+    match shop.saved(&visit.member, form).await {
+        Ok(Some(saved)) if attempt.what == What::SaveNote => {
+            sent.going_on(VersionToken::<Note>::new(attempt.no, saved.version), fresh)
+        }
+        Ok(Some(saved)) => sent.going_on(VersionToken::<Order>::new(attempt.no, saved.version), fresh),
+        _ => sent,
     }
 }
 

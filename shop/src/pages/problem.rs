@@ -10,10 +10,12 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tenure::{Owner, error::DatabaseError};
 use tenure_web::csrf::CsrfRejection;
+use tenure_web::fresh::Fresh;
 
 use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
 use super::frame::Frame;
 use super::icon::Icon;
+use super::input::Mistake;
 use super::order_url;
 use super::unsaved::Unsaved;
 use crate::domain::{Invalid, OrderError, OrderNo, Role};
@@ -28,6 +30,8 @@ pub(super) struct ProblemPage {
     said: Vec<Html>,
     typed: Vec<(Html, String)>,
     typed_said: &'static str,
+    /// For the page's script: what the form needs to be sent again.
+    fresh: Option<Fresh>,
     /// For drafts of forms that are gone.
     unsaved: Option<Unsaved>,
     retry: Option<Retry>,
@@ -55,6 +59,7 @@ impl ProblemPage {
             said: Vec::new(),
             typed: Vec::new(),
             typed_said: frame.t.still_here(),
+            fresh: None,
             unsaved: None,
             retry: None,
             retry_label: frame.t.try_again(),
@@ -110,7 +115,8 @@ impl ProblemPage {
         }
         let mut response = if self.f.script {
             let detail: Vec<_> = self.said.iter().map(Html::plain).collect();
-            (status, Json(ScriptMessage { code: self.f.state, detail: detail.join(" ") })).into_response()
+            let message = ScriptMessage { code: self.f.state, detail: detail.join(" "), fresh: self.fresh };
+            (status, Json(message)).into_response()
         } else {
             self.f.answer(status, &self)
         };
@@ -126,6 +132,21 @@ impl ProblemPage {
 struct ScriptMessage {
     code: &'static str,
     detail: String,
+    /// What the form needs to be sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fresh: Option<Fresh>,
+}
+
+/// The refusal of a form that could not be kept, for the page's script: that stays on its page, with the text.
+pub(super) fn told(frame: &Frame, status: StatusCode, code: &'static str, said: &[Html]) -> Response {
+    let detail: Vec<_> = said.iter().map(Html::plain).chain([frame.t.text_stays_here().to_owned()]).collect();
+    (status, Json(ScriptMessage { code, detail: detail.join(" "), fresh: None })).into_response()
+}
+
+/// 422 for the page's script: the mistakes in the text, one after the other.
+pub(super) fn mistakes_told(frame: &Frame, mistakes: &[Mistake]) -> Response {
+    let said: Vec<_> = mistakes.iter().map(|mistake| mistake.summary(&frame.t)).collect();
+    told(frame, StatusCode::UNPROCESSABLE_ENTITY, "OE-17", &said)
 }
 
 /// The typed text in words: only fields that people fill in, and never a password.
@@ -152,8 +173,16 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::BAD_REQUEST);
     let page = if status == StatusCode::FORBIDDEN {
         // Cross-site requests do not reach this page, and nothing is sent unchecked.
-        let next = if typed.is_blank() { t.csrf_reload() } else { t.csrf_next() };
-        ProblemPage::new(frame.state("E-403"), t.csrf_title()).say(t.csrf_what()).say(next).send_again(typed)
+        let is_own = typed.get("person").is_some_and(|person| person == frame.person());
+        let fresh = frame.fresh().filter(|_| is_own);
+        let next = match (typed.is_blank(), frame.script) {
+            (_, true) if is_own => t.csrf_again(),
+            (true, _) => t.csrf_reload(),
+            (false, _) => t.csrf_next(),
+        };
+        let what = if frame.has_cookies { t.csrf_what() } else { t.no_cookies_what() };
+        let page = ProblemPage::new(frame.state("csrf-failed"), t.csrf_title()).say(what).say(next);
+        ProblemPage { fresh, ..page.send_again(typed) }
     } else {
         let page = ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.unreadable_what());
         page.say(t.incomplete_next()).typed(typed)
@@ -285,7 +314,8 @@ pub(super) fn unavailable(frame: Frame) -> Response {
 /// 413: more than any form has. The body was not read.
 pub(super) fn too_long(frame: Frame) -> Response {
     let t = frame.t;
-    let page = ProblemPage::new(frame.state("E-413"), t.too_long_title()).say(t.too_long_what()).say(t.too_long_next());
+    let next = if frame.script { t.too_long_next_here() } else { t.too_long_next() };
+    let page = ProblemPage::new(frame.state("E-413"), t.too_long_title()).say(t.too_long_what()).say(next);
     page.link("/orders", t.to_orders()).answer(StatusCode::PAYLOAD_TOO_LARGE)
 }
 
@@ -350,7 +380,11 @@ pub(super) fn failed(frame: Frame) -> Response {
 /// 409: the order's own rules refuse it. The typed text is shown for copying.
 pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, typed: &Fields) -> Response {
     let t = frame.t;
-    let mut page = ProblemPage::new(frame.state("OE-15"), t.refused_title(no)).say(t.refusal(error)).typed(typed);
+    let title = match error {
+        OrderError::OutOfStock { .. } => t.out_of_stock_title(no),
+        _ => t.refused_title(no),
+    };
+    let mut page = ProblemPage::new(frame.state("OE-15"), title).say(t.refusal(error)).typed(typed);
     page.typed_said = t.refused_text_kept();
     if matches!(error, OrderError::OutOfStock { .. }) {
         page = page.link("/stock", t.stock_title());

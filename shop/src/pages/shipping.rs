@@ -196,6 +196,9 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
         standing,
         mistakes,
     };
+    if page.f.script && !page.mistakes.is_empty() {
+        return problem::mistakes_told(&page.f, &page.mistakes);
+    }
     let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     page.f.answer(status, &page)
 }

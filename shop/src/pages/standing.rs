@@ -86,7 +86,7 @@ impl Standing {
     pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
         let (state, said) = words(f, kind, verdict);
         let actions = actions(verdict);
-        let told = HeartbeatResponse::new(me, verdict).under(&kind.policy());
+        let told = HeartbeatResponse::new(me, verdict).under(&kind.policy()).fresh(f.fresh());
         let told = told.state(state).said(said.plain()).actions(actions.iter().copied());
         let told = if let Verdict::Saved = verdict { told.next(order_url(no)) } else { told };
         let (mode, expires_in_ms, idle_in_ms) = (told.mode, told.expires_in_ms, told.idle_in_ms);
@@ -208,7 +208,8 @@ fn note(f: &Frame, lease: &Holder, others: &[Holder]) -> Html {
     let (own, others): (Vec<_>, Vec<_>) = others.iter().partition(|holder| holder.owner.id == lease.owner.id);
     match (others.first(), own.first()) {
         (Some(first), _) => {
-            let names: Vec<_> = others.iter().map(|holder| holder.owner.name.clone()).collect();
+            let mut names: Vec<_> = others.iter().map(|holder| holder.owner.name.clone()).collect();
+            names.dedup();
             t.note_other(t.names(&names), f.at(first.since))
         }
         (None, Some(own)) => t.note_other_self(f.at(own.since)),

@@ -93,17 +93,23 @@ texts! {
     too_long_what:
         "More was sent than any form here has, so it was not read. Nothing was saved.",
         "이곳의 어떤 양식보다 많은 내용이 전송되어 읽지 않았습니다. 저장된 내용은 없습니다.";
-    too_long_next: "Go back, shorten the text, and send it again.", "뒤로 돌아가 내용을 줄인 뒤 다시 보내세요.";
+    too_long_next:
+        "Go back: what you typed is still in the form. Shorten it, and send it again. A note has room for 4,000 characters, a message \
+         to the courier for 500.",
+        "뒤로 돌아가면 입력한 내용이 양식에 남아 있습니다. 내용을 줄인 뒤 다시 보내세요. 메모는 4,000자, 배송 메시지는 500자까지 쓸 수 있습니다.";
+    too_long_next_here:
+        "What you typed is still here. Shorten it, and save again. A note has room for 4,000 characters, a message to the courier for 500.",
+        "입력한 내용은 그대로 있습니다. 내용을 줄인 뒤 다시 저장하세요. 메모는 4,000자, 배송 메시지는 500자까지 쓸 수 있습니다.";
     too_slow_title: "The form did not arrive in time", "양식이 제때 도착하지 않았습니다";
     too_slow_what:
         "The connection was too slow or broke off. Nothing was saved.",
         "연결이 너무 느리거나 끊겼습니다. 저장된 내용은 없습니다.";
     too_slow_next: "Go back and send it again.", "뒤로 돌아가 다시 보내세요.";
-    misdirected_title: "This is not the address of the shop", "상점의 주소가 아닙니다";
+    misdirected_title: "This is not the address of the shop", "스토어의 주소가 아닙니다";
     misdirected_what:
         "The shop does not answer by the name in the address, so that no other site can pass for it.",
-        "다른 사이트가 상점인 것처럼 보이지 않도록, 이 이름의 주소에는 응답하지 않습니다.";
+        "다른 사이트가 스토어인 것처럼 보이지 않도록, 이 이름의 주소에는 응답하지 않습니다.";
     misdirected_next:
         "Open the shop by its own address. Its operator can add a name with --host.",
-        "상점의 주소로 여세요. 운영하는 사람은 --host로 이름을 추가할 수 있습니다.";
+        "스토어의 주소로 여세요. 운영하는 사람은 --host로 이름을 추가할 수 있습니다.";
 }

@@ -3,7 +3,7 @@
 use super::texts;
 
 texts! {
-    shop_name: "Tenure Shop", "테뉴어 상점";
+    shop_name: "Tenure Shop", "테뉴어 스토어";
     skip_to_content: "Skip to the content", "본문으로 건너뛰기";
     main_menu: "Main menu", "주 메뉴";
     nav_orders: "Orders", "주문";
@@ -39,7 +39,7 @@ texts! {
         "Saved, together with the changes that you made elsewhere.",
         "저장했습니다. 다른 곳에서 내가 바꾼 내용도 함께 들어 있습니다.";
     flash_unchanged: "Nothing was different, so nothing was saved.", "바뀐 내용이 없어 저장하지 않았습니다.";
-    flash_shipping: "Shipping has started.", "배송을 시작했습니다.";
+    flash_shipping: "Shipping has started.", "발송 처리했습니다.";
     flash_cancelled: "The order is cancelled.", "주문을 취소했습니다.";
     flash_left:
         "You left the form without saving. Others can edit the order now.",

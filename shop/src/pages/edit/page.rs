@@ -175,6 +175,9 @@ fn editing(
         standing,
         mistakes,
     };
+    if page.f.script && !page.mistakes.is_empty() {
+        return problem::mistakes_told(&page.f, &page.mistakes);
+    }
     let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     Versioned(now, page.f.answer(status, &page)).into_response()
 }
