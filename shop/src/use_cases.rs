@@ -37,7 +37,7 @@ pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::{Editing, WholeForm};
 pub use first_edit::ShippingForm;
 pub use forms::{Doing, Kept, Once, SavedForm};
-pub use note::EditingNote;
+pub use note::{EditingNote, NoteBefore};
 pub use now::Watched;
 pub(crate) use passwords::hashed;
 pub use passwords::{MemberRefusal, PasswordChange};

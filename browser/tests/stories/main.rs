@@ -13,6 +13,7 @@ mod saving;
 mod staying;
 mod stock;
 mod travelling;
+mod words;
 
 use browser::{ORDER, Person};
 

@@ -173,6 +173,10 @@ async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version,
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     let Some(note) = view.note else { return problem::failed(visit.frame) };
+    let changed = match changed {
+        None => shop.note_change(attempt.no).await.ok().flatten(),
+        changed => changed,
+    };
     let text = |text: &str| Some(Value::Text(text.to_owned()));
     let fields = vec![FieldConflict {
         path: "text".into(),
@@ -234,7 +238,11 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         frozen: None,
         mine,
         others: view.note_editors.into_iter().filter(|holder| Some(holder.generation) != own).collect(),
-        moved: (version != current).then_some(Moved { change: None }),
+        moved: if version == current {
+            None
+        } else {
+            Some(Moved { change: shop.note_change(no).await.ok().flatten() })
+        },
         saved: false,
         exclusive: false,
     };

@@ -21,6 +21,15 @@ texts! {
     overlap:
         "Both changed the same field. Choose what is to stay; yours is chosen for now.",
         "같은 항목을 둘 다 바꿨습니다. 남길 값을 고르세요. 내 값이 선택되어 있습니다.";
+    line_removed:
+        "Your change was to a product that was removed from the order meanwhile, so there is nothing to save. If it is still wanted, add \
+         the product again, or ask for it.",
+        "변경하신 상품이 그사이 주문에서 빠져 저장할 내용이 없습니다. 필요하면 상품을 다시 추가하거나 요청하세요.";
+    line_removed_rest:
+        "One of the products that you changed was removed from the order meanwhile. The rest of your change can be saved; if the product is \
+         still wanted, add it again, or ask for it.",
+        "변경하신 상품 가운데 그사이 주문에서 빠진 것이 있습니다. 나머지 변경은 저장할 수 있습니다. 그 상품이 필요하면 다시 추가하거나 요청하세요.";
+    untouched: "(not changed by you)", "(내가 바꾸지 않음)";
     identical: "Both changes say the same, so there is nothing left to do.", "두 변경의 내용이 같아서 더 할 일이 없습니다.";
     opened_unknown:
         "What the order looked like when you opened it is not known any more, so only its present state and your \
@@ -49,6 +58,9 @@ texts! {
         "Saves the fields that you changed. What the other side changed stays.",
         "내가 바꾼 항목만 저장하고, 상대가 바꾼 항목은 그대로 둡니다.";
     apply_hint: "Saves the order as it is now, with the values that are chosen above.", "위에서 선택한 값으로 현재 주문을 저장합니다.";
+    apply_hint_note:
+        "Saves the note with the text that is chosen above. The other text stays among the earlier texts of the note.",
+        "위에서 선택한 내용으로 메모를 저장합니다. 다른 내용은 이전 메모에 남습니다.";
     edit_mine_first: "Edit mine first", "내 변경 다시 고치기";
     use_theirs: "Use theirs, drop mine", "상대방 내용 유지(내 변경 삭제)";
     start_on_current: "Start shipping as it is now", "현재 내용으로 발송 처리";

@@ -58,6 +58,7 @@ texts! {
     note_heading: "Internal note", "내부 메모";
     note_only_operators: "Only operators see this.", "운영자에게만 보입니다.";
     no_note: "Nothing has been written yet.", "아직 작성된 메모가 없습니다.";
+    notes_before(count): "Earlier texts ({count})", "이전 메모 {count}건";
     edit_note: "Edit the note", "메모 수정";
     write_note: "Write a note", "메모 쓰기";
 

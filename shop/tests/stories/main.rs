@@ -22,3 +22,4 @@ mod supervision;
 mod support;
 mod unsaved;
 mod verdicts;
+mod words;
