@@ -6,7 +6,8 @@ use serde_json::json;
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 
 /// The visible boxes: parts with a background or a border of their own, above the fields.
-const BOXES: &str = "[...document.querySelectorAll('.status > :is(.banner, .notice, .summary)')].filter((e) => e.checkVisibility()
+const BOXES: &str =
+    "[...document.querySelectorAll('.status > :is(.banner, .notice, .summary)')].filter((e) => e.checkVisibility()
     && getComputedStyle(e).borderTopWidth !== '0px').length";
 
 async fn sends_a_mistake(person: &Person) {

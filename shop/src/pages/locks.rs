@@ -170,6 +170,10 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
         }
     }
     let place = PageQuery::of(&fields);
+    let held = match place.held(&shop, &visit).await {
+        Ok(held) => held,
+        Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
+    };
     // The page has an address: what was typed is kept, and its page says what is wrong with it now.
     let kept = Kept { what: END.to_owned(), fields: fields.to_keep() };
     if let Ok(no) = OrderNo::new(key.id())
@@ -177,18 +181,15 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
     {
         return Ok(see(&place.address(&[("order", no.as_str()), ("kept", &kept.to_string())])));
     }
-    let held = match place.held(&shop, &visit).await {
-        Ok(held) => held,
-        Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
-    };
     Ok(refused(&shop, visit, place, held, &fields))
 }
 
 /// The list, with the form that was refused.
 fn refused(shop: &Shop, visit: Visit, place: PageQuery, held: HeldPage, fields: &Fields) -> Response {
-    let (key, generation) = (LockKey::new(fields.text("kind"), fields.text("id")), fields.text("generation").parse());
+    let key = LockKey::new(fields.text("kind"), fields.text("id"));
+    let generation = fields.text("generation").parse::<i64>().ok();
     let (t, reason) = (visit.frame.t, fields.text("reason").trim().to_owned());
-    let is_held = |holder: &&Holder| holder.key == key && generation.as_ref() == Ok(&holder.generation);
+    let is_held = |holder: &&Holder| holder.key == key && generation == Some(holder.generation);
     match (held.items.iter().find(is_held), check_reason(&reason, TransferRequest::LONGEST_NOTE)) {
         (Some(holder), wrong) => {
             let open = (key, holder.generation);

@@ -181,7 +181,7 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
             (false, _) => t.csrf_next(),
         };
         let what = if frame.has_cookies { t.csrf_what() } else { t.no_cookies_what() };
-        let page = ProblemPage::new(frame.state("csrf-failed"), t.csrf_title()).say(what).say(next);
+        let page = ProblemPage::new(frame.state("E-403"), t.csrf_title()).say(what).say(next);
         ProblemPage { fresh, ..page.send_again(typed) }
     } else {
         let page = ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.unreadable_what());

@@ -127,6 +127,7 @@ mod tests {
         let told = |t, is_me| Lang::did(t, &change, is_me, When::new(t, at, at)).to_string();
         let time = r#"<time datetime="2025-11-02T01:32:10Z" title="2025-11-02 10:32:10 KST">10:32</time>"#;
         assert_eq!(told(Lang::En, false), format!("<bdi>박서연</bdi> started shipping at {time}."));
+        let time = time.replace("10:32</time>", "오전 10:32</time>");
         assert_eq!(told(Lang::Ko, false), format!("{time}에 <bdi>박서연</bdi> 님이 발송 처리했습니다."));
         assert_eq!(told(Lang::Ko, true), format!("{time}에 내가 발송 처리했습니다."));
     }
