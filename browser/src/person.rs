@@ -102,6 +102,11 @@ impl Person {
         self.browser_is_told("Emulation.setDeviceMetricsOverride", metrics).await;
     }
 
+    /// Has a medium or a setting that the browser emulates: paper, forced colours.
+    pub async fn emulates(&self, command: &str, parameters: Value) {
+        self.browser_is_told(command, parameters).await;
+    }
+
     /// Clicks on an element, as soon as it exists.
     pub async fn clicks(&self, css: &str) {
         let element = self.sees(css).await;

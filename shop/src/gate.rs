@@ -4,6 +4,7 @@
 
 mod hashing;
 mod limiter;
+mod open_forms;
 mod presence;
 
 use std::net::IpAddr;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 pub(crate) use hashing::{Hashing, TooBusy};
 pub(crate) use limiter::{Limiter, Rate};
+pub(crate) use open_forms::OpenForms;
 pub(crate) use presence::Presence;
 
 /// Guesses at one account from one network: stricter than [`ACCOUNT`], so that one network cannot exhaust the limit of all.
@@ -40,6 +42,8 @@ pub(crate) struct Gate {
     pub(crate) hashing: Hashing,
     /// The last use of each session.
     pub(crate) presence: Presence,
+    /// The leases of each session.
+    pub(crate) open_forms: OpenForms,
 }
 
 /// A sign-in attempt.
@@ -64,6 +68,7 @@ impl Gate {
             locks_a_day: Limiter::new(LOCKS_A_DAY),
             hashing: Hashing::new(),
             presence: Presence::default(),
+            open_forms: OpenForms::default(),
         }
     }
 

@@ -7,6 +7,7 @@ use tenure::{
     Database, Error, Owner,
     error::{DatabaseError, SweepError},
 };
+use tenure_web::browser_key::ServerSecret;
 
 use crate::domain::{Member, Note, Order};
 use crate::seed;
@@ -44,7 +45,10 @@ pub enum Accounts {
 pub async fn open(db: Database, accounts: Accounts) -> Result<Shop, Error> {
     storage::migrate(&db).await?;
     check(&db).await?;
-    let mut shop = Shop::new(db.resolving_commits());
+    let secret = storage::secret(&db, "browser keys", &ServerSecret::random().reveal()).await?;
+    let mut shop = Shop::new(db.clone().resolving_commits());
+    shop.unresolved = db;
+    shop.secret = secret.parse().map_err(DatabaseError::other)?;
     shop.has_demo = accounts == Accounts::Demo;
     if shop.has_demo && !shop.has_members().await? {
         let members = tokio::task::spawn_blocking(hashed_members).await;
@@ -83,7 +87,7 @@ pub(crate) async fn sweep(shop: &Shop) -> Result<(), Error> {
 
 async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), Error> {
     let mut tx = shop.db.begin().await?;
-    tx.by(&Owner::new("seed", "Demo data")).command("place order");
+    tx.by(&Owner::new(seed::AUTHOR, "Demo data")).command("place order");
     for member in members {
         shop.members.insert(&mut tx, member).await?;
     }

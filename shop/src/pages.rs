@@ -40,6 +40,7 @@ mod shipping;
 mod sign_in;
 mod standing;
 mod stock;
+mod unsaved;
 
 use std::fmt::Display;
 

@@ -13,6 +13,9 @@ use crate::domain::{MemberId, Note, OrderNo, Product, Role};
 
 pub use orders::orders;
 
+/// The author of what the demo comes with, in the history.
+pub(crate) const AUTHOR: &str = "seed";
+
 /// The password of every seeded member.
 pub const DEMO_PASSWORD: &str = "tenure-demo";
 

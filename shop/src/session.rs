@@ -73,6 +73,10 @@ pub(crate) struct Visitor {
     pub(crate) agent: String,
 }
 
+/// Whether the browser sent the cookie of its key: if not with a form, it has deleted it, or accepts none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SentCookies(pub(crate) bool);
+
 /// Sets the cookie of the session.
 pub(crate) fn start(response: &mut Response, session: &NewSession) {
     cookies::leave(response, Cookie { name: SESSION, value: session.reveal(), max_age: HALF_A_DAY });
@@ -99,8 +103,11 @@ pub struct Door {
 pub async fn identify(State(door): State<Door>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let known = cookies::read(&parts.headers, &parts.extensions, BROWSER).and_then(BrowserKey::from_cookie);
-    let key = known.clone().unwrap_or_else(BrowserKey::random);
+    let cookie = known.clone().unwrap_or_else(BrowserKey::random);
+    // Without HTTPS a cookie may be one that somebody else has planted, and knows.
+    let key = cookie.under(&door.shop.secret);
     parts.extensions.insert(key.clone());
+    parts.extensions.insert(SentCookies(known.is_some()));
     parts.extensions.insert(door.visitor(&parts));
     let secret = cookies::read(&parts.headers, &parts.extensions, SESSION).map(str::to_owned);
     let session = match &secret {
@@ -121,7 +128,7 @@ pub async fn identify(State(door): State<Door>, request: Request, next: Next) ->
         }
     };
     if known.is_none() {
-        cookies::leave(&mut response, Cookie { name: BROWSER, value: key.reveal(), max_age: A_YEAR });
+        cookies::leave(&mut response, Cookie { name: BROWSER, value: cookie.reveal(), max_age: A_YEAR });
     }
     // The cookie of an ended session stays: the response may be late, and the browser may have another one by now.
     response

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tenure::aggregate::mapping::Column;
 use tenure::aggregate::value::{RowReader, Value};
-use tenure::{Database, ValueObject, Version, error::DatabaseError};
+use tenure::{Database, Error, ValueObject, Version, error::DatabaseError};
 
 use crate::domain::{MemberId, OrderNo, OrderState};
 use crate::use_cases::{OrderRow, ProductRow};
@@ -99,6 +99,14 @@ pub async fn order_now(db: &Database, no: &OrderNo) -> Result<Option<OrderNow>, 
 pub async fn note_now(db: &Database, no: &OrderNo) -> Result<Option<Version>, DatabaseError> {
     let version: Option<i64> = on!(db, note_now(db, no.as_str()))?;
     version.map(|version| Version::new(version).map_err(DatabaseError::other)).transpose()
+}
+
+/// The secret of this name. If there is none yet, it is this one: of several processes that start at the same time, the first decides.
+///
+/// # Errors
+/// [`Error::Database`] when the database failed.
+pub(crate) async fn secret(db: &Database, name: &str, value: &str) -> Result<String, Error> {
+    on!(db, secret(db, name, value))
 }
 
 /// Whether there is a member: whether the shop was seeded.

@@ -25,7 +25,7 @@ mod words;
 
 pub(crate) use labels::{field_label, line_of, shown};
 pub(crate) use language::Lang;
-pub(crate) use markup::Html;
+pub(crate) use markup::{Html, Part};
 pub(crate) use moment::{When, left};
 
 /// Defines texts as methods of [`Lang`]: the English one, then the Korean one.
@@ -54,3 +54,10 @@ macro_rules! texts {
     };
 }
 use texts;
+
+/// A number as people read it: `12,300`.
+pub(crate) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}

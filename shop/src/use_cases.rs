@@ -27,6 +27,7 @@ use tenure::{
     error::{BreakError, LeaseError, ListError, LockError, UpdateError},
     lease::Acquire,
 };
+use tenure_web::browser_key::ServerSecret;
 
 use crate::clock::Clock;
 use crate::domain::{Invalid, Member, MemberId, Note, Order, OrderError, OrderNo, Product, Role};
@@ -36,7 +37,7 @@ pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::{Editing, WholeForm};
 pub use first_edit::ShippingForm;
 pub use forms::{Doing, Kept, Once, SavedForm};
-pub use note::EditingNote;
+pub use note::{EditingNote, NoteBefore};
 pub use now::Watched;
 pub(crate) use passwords::hashed;
 pub use passwords::{MemberRefusal, PasswordChange};
@@ -51,6 +52,8 @@ pub use supervise::HeldPage;
 #[derive(Debug, Clone)]
 pub struct Shop {
     pub(crate) db: Database,
+    /// The same database, whose commits leave no row: for what may be lost with the answer.
+    pub(crate) unresolved: Database,
     pub(crate) orders: Repository<Order>,
     pub(crate) notes: Repository<Note>,
     pub(crate) members: Repository<Member>,
@@ -60,6 +63,8 @@ pub struct Shop {
     pub(crate) has_demo: bool,
     pub(crate) clock: Clock,
     pub(crate) gate: Arc<Gate>,
+    /// With which the keys of browsers are derived from their cookies.
+    pub(crate) secret: ServerSecret,
 }
 
 /// The time without input after which a form loses its lock, though it is open: long enough for a telephone call about the order.
@@ -80,7 +85,7 @@ fn unattended(policy: LockPolicy) -> LockPolicy {
 }
 
 impl Shop {
-    /// The shop in this database, which already has the shop's tables.
+    /// The shop in this database, which already has the shop's tables. Its secret is new: [`open`](crate::open) reads the one of the database.
     pub fn new(db: Database) -> Self {
         Shop {
             orders: Repository::new(&db),
@@ -91,6 +96,8 @@ impl Shop {
             has_demo: false,
             clock: Clock::default(),
             gate: Arc::new(Gate::new()),
+            secret: ServerSecret::random(),
+            unresolved: db.clone(),
             db,
         }
     }

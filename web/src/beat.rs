@@ -18,7 +18,8 @@
 //! | 200, [`HeartbeatResponse`] | the [verdict](crate::verdict), in the application's words |
 //! | 401 `session-expired` | nobody is signed in; the lease continues |
 //! | 409 `other-person` | another person is signed in now |
-//! | 403 `csrf-failed`, 400 `bad-form` | |
+//! | 403 `csrf-failed` | the page requests a [new token](crate::leases), once |
+//! | 400 `bad-form` | |
 //! | 404 `not-found` | the aggregate was deleted |
 //! | 503 | the database did not answer; the same request may be repeated |
 //!
@@ -181,6 +182,16 @@ impl<A> Beat<A> {
     /// The id of the form.
     pub fn form(&self) -> FormId {
         self.form
+    }
+
+    /// The lock id of the form. A secret: an application that remembers it, to release the leases of a session that ends, does so in memory.
+    pub fn lock_id(&self) -> &LockId {
+        &self.id
+    }
+
+    /// Whether it keeps a lease alive or requests one: not only looks.
+    pub fn wants_a_lock(&self) -> bool {
+        self.want != Want::Look
     }
 
     /// Whether it requests the lock, so that an application can limit the rate per person.

@@ -6,8 +6,13 @@
 //!
 //! It identifies no person. It must be out of reach of other sites and of scripts: `HttpOnly`, `SameSite=Lax`,
 //! and over HTTPS `Secure` with the prefix `__Host-`, so that no other host can plant one.
+//!
+//! Without HTTPS another host, or a page on another port, can plant a cookie that it knows, and compute with it. So the key of a request
+//! is derived from the cookie with a secret of the server: [`BrowserKey::under`]. The secret is the same in all processes and after
+//! a restart, otherwise open forms would be refused.
 
 use std::fmt;
+use std::str::FromStr;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -34,6 +39,24 @@ impl BrowserKey {
     /// Parses a cookie; `None` if it is invalid.
     pub fn from_cookie(text: &str) -> Option<Self> {
         crate::hex(text).map(BrowserKey)
+    }
+
+    /// The key with this cookie on this server: who knows the cookie alone can compute nothing.
+    ///
+    /// ```
+    /// use tenure_web::browser_key::{BrowserKey, ServerSecret};
+    ///
+    /// let (secret, cookie) = (ServerSecret::random(), BrowserKey::random());
+    /// let key = cookie.under(&secret);
+    /// assert_eq!(key, cookie.under(&secret));
+    /// assert_ne!(key.csrf(Some("kim")), cookie.csrf(Some("kim")));
+    /// ```
+    #[must_use]
+    pub fn under(&self, secret: &ServerSecret) -> BrowserKey {
+        BrowserKey(hmac(&secret.0, |mac| {
+            mac.update(b"browser key\0");
+            mac.update(&self.0);
+        }))
     }
 
     /// Its text, 64 hexadecimal digits, only for the cookie.
@@ -66,15 +89,68 @@ impl BrowserKey {
 
     /// HMAC-SHA-256 over the purpose, the person (length-prefixed to separate them), and the item.
     fn made(&self, purpose: &str, signed_in: bool, owner_id: &str, which: &[u8]) -> [u8; 32] {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
-        mac.update(purpose.as_bytes());
-        mac.update(&[0, u8::from(signed_in)]);
-        mac.update(&u64::try_from(owner_id.len()).unwrap_or(u64::MAX).to_be_bytes());
-        mac.update(owner_id.as_bytes());
-        mac.update(which);
-        mac.finalize().into_bytes().into()
+        hmac(&self.0, |mac| {
+            mac.update(purpose.as_bytes());
+            mac.update(&[0, u8::from(signed_in)]);
+            mac.update(&u64::try_from(owner_id.len()).unwrap_or(u64::MAX).to_be_bytes());
+            mac.update(owner_id.as_bytes());
+            mac.update(which);
+        })
     }
 }
+
+fn hmac(key: &[u8; 32], text: impl FnOnce(&mut Hmac<Sha256>)) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    text(&mut mac);
+    mac.finalize().into_bytes().into()
+}
+
+/// The secret of the server, for [`BrowserKey::under`]. `FromStr` reads what [`reveal`](Self::reveal) returns; `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerSecret([u8; 32]);
+
+impl ServerSecret {
+    /// A new secret, from the operating system's random source.
+    ///
+    /// # Panics
+    /// If the operating system provides no randomness.
+    pub fn random() -> Self {
+        ServerSecret(BrowserKey::random().0)
+    }
+
+    /// Its text, 64 hexadecimal digits, for where the server keeps it.
+    pub fn reveal(&self) -> String {
+        BrowserKey(self.0).reveal()
+    }
+}
+
+impl FromStr for ServerSecret {
+    type Err = InvalidSecret;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSecret> {
+        crate::hex(text).map(ServerSecret).ok_or(InvalidSecret)
+    }
+}
+
+impl fmt::Debug for ServerSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerSecret(secret)")
+    }
+}
+
+/// The text is not a secret of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidSecret;
+
+impl fmt::Display for InvalidSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "this is not a secret of the server: one has 64 hexadecimal digits; delete it, and a new one is made",
+        )
+    }
+}
+
+impl std::error::Error for InvalidSecret {}
 
 impl fmt::Debug for BrowserKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,6 +170,17 @@ mod tests {
         assert_ne!(key.lock_id("lee", form), id);
         assert_ne!(key.lock_id("kim", FormId::random()), id);
         assert_ne!(BrowserKey::random().lock_id("kim", form), id);
+    }
+
+    #[test]
+    fn secret_of_the_server_changes_all_that_a_cookie_gives() {
+        let (secret, cookie, form) = (ServerSecret::random(), BrowserKey::random(), FormId::random());
+        let key = cookie.under(&secret);
+        assert_eq!(secret.reveal().parse::<ServerSecret>().map(|read| cookie.under(&read)), Ok(key.clone()));
+        assert_ne!(cookie.under(&ServerSecret::random()), key);
+        assert_ne!(key.csrf(Some("kim")), cookie.csrf(Some("kim")));
+        assert_ne!(key.lock_id("kim", form), cookie.lock_id("kim", form));
+        assert_eq!("no secret".parse::<ServerSecret>(), Err(InvalidSecret));
     }
 
     #[test]

@@ -240,9 +240,9 @@ async fn lost_forms(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     olivia.types("[name=message]", "Olivia was here").await;
     saves(olivia).await;
     reader.reloads().await;
-    walk.comes_to(reader, "main[data-state=OE-8] .compare", "lost, and changed").await;
+    walk.comes_to(reader, "main[data-state=CP-2] .compare", "lapsed, and changed").await;
     reader.gets_heartbeats_through(true).await;
-    reader.clicks("#again .main").await;
+    reader.clicks("[name=edit-first]").await;
     walk.comes_to(reader, "main:has(#edit) .compare", "form of the order with text on an older version").await;
     leaves(reader).await;
 }

@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::order::Number;
 use super::standing::{Kind, Standing};
 use crate::domain::OrderNo;
-use crate::use_cases::Shop;
+use crate::use_cases::{SessionId, Shop};
 
 /// `form` in the query names the kind of form.
 pub(super) async fn beat(
@@ -40,9 +40,18 @@ async fn told(
 ) -> Result<HeartbeatResponse, Problem> {
     // A session names a member, so an owner in the extensions implies one.
     let member = frame.member.as_ref().ok_or_else(|| Problem::new(401, "session-expired", "Signed out"))?;
+    let session = request.extensions().get::<SessionId>().cloned();
     let verdict = match kind {
-        Kind::Note => shop.note_form(member, no, &Beat::from_request(request, shop).await?).await?,
-        Kind::Shipping | Kind::Edit => shop.order_form(member, no, &Beat::from_request(request, shop).await?).await?,
+        Kind::Note => {
+            let beat = Beat::from_request(request, shop).await?;
+            shop.opens(session.as_ref().filter(|_| beat.wants_a_lock()), beat.lock_id());
+            shop.note_form(member, no, &beat).await?
+        }
+        Kind::Shipping | Kind::Edit => {
+            let beat = Beat::from_request(request, shop).await?;
+            shop.opens(session.as_ref().filter(|_| beat.wants_a_lock()), beat.lock_id());
+            shop.order_form(member, no, &beat).await?
+        }
     };
     Ok(Standing::new(frame, &member.owner(), kind, no, &verdict).told())
 }

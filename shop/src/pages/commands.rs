@@ -32,9 +32,10 @@ pub(super) async fn cancel(State(shop): State<Shop>, Number(no): Number, form: P
     let form = form.with_kept(&shop, &no).await?;
     let seen = form.version::<Order>()?;
     let once = form.once(Some(seen.version()))?;
+    let anyway = if form.fields.has("anyway") { Some(form.parse("anyway")?) } else { None };
     let (Posted { visit, fields, .. }, doing) = (form, Doing::Save(once.clone()));
     let cancel = |seen| {
-        let cancelled = shop.cancel(&visit.member, &no, seen, &doing);
+        let cancelled = shop.cancel(&visit.member, &no, seen, anyway, &doing);
         async { cancelled.await.map(|_| Flash::Cancelled) }
     };
     let done = outcome::once(&shop, &visit, &once, &no, seen, cancel).await;

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use tenure::aggregate::value::Value;
 use tenure::{
-    VersionConflict,
+    VersionConflict, VersionToken,
     version::{FieldConflict, Side},
 };
 
 use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
+use super::frame::Visit;
 use crate::domain::Order;
 use crate::texts::{Html, Lang, field_label, line_of, shown};
+use crate::use_cases::{OrderView, Shop};
 
 /// A differing field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +63,11 @@ impl Row {
         self.side == Side::Same
     }
 
+    /// Whether my change can be made on the current version: it is one, and its line is still there.
+    pub(super) fn applies(&self) -> bool {
+        matches!(self.side, Side::Mine | Side::Both) && !self.gone
+    }
+
     pub(super) fn now_changed(&self) -> bool {
         self.opened != self.now
     }
@@ -97,7 +104,7 @@ pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: O
     if let Some(order) = order.filter(|_| !conflict.mine_known) {
         // The library could not compute my state; the form still has it.
         let known: Vec<_> = rows.iter().map(|row| row.label.clone()).collect();
-        let typed = typed_rows(t, order, typed).into_iter().filter(|row| !known.contains(&row.label));
+        let typed = typed_rows(t, order, None, typed).into_iter().filter(|row| !known.contains(&row.label));
         rows.extend(typed.map(|row| Row {
             opened: if conflict.opened_known { row.now.clone() } else { Cell::default() },
             side: if conflict.opened_known { Side::Mine } else { row.side },
@@ -160,8 +167,13 @@ fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
     line.map_or_else(|| field_label(t, path), |line| t.line_quantity(line.product()))
 }
 
-/// The differences between the typed text and the current order, if nothing else is known.
-pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
+/// The differences between the typed text and the current order. `opened` is the order that the text was typed on, if it is known: then
+/// what was not touched is not taken for a change.
+pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: &Fields) -> Vec<Row> {
+    let opened = opened.map(|order| Fields::of_shipping(order.shipping()).with_lines(order.lines()));
+    let is_untouched = |name: &str, mine: Option<&str>| {
+        opened.as_ref().is_some_and(|opened| mine.is_some() && opened.get(name) == mine)
+    };
     let row = |path: &str, now: Option<String>, mine: Option<String>, side, choice, gone| Row {
         label: label(t, path, Some(order)),
         opened: Cell::default(),
@@ -178,7 +190,8 @@ pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
         let (theirs, mine) = (now.text(name).to_owned(), typed.text(name).trim().to_owned());
         if theirs != mine {
             let choice = Choice { name: name.into(), theirs: theirs.clone(), mine: mine.clone() };
-            rows.push(row(name, Some(theirs), Some(mine), Side::Both, Some(choice), false));
+            let side = if is_untouched(name, Some(&mine)) { Side::Theirs } else { Side::Both };
+            rows.push(row(name, Some(theirs), Some(mine), side, Some(choice), false));
         }
     }
     if typed.lines().next().is_none() {
@@ -194,13 +207,27 @@ pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
             continue;
         }
         // A line that the form did not have was added by another person.
-        let side = if typed.has(&name) { Side::Both } else { Side::Theirs };
+        let is_theirs = !typed.has(&name) || is_untouched(&name, mine.as_deref());
+        let side = if is_theirs { Side::Theirs } else { Side::Both };
         let sent = |value: &Option<String>| value.clone().unwrap_or_else(|| REMOVE.to_owned());
         let choice = Choice { name: name.clone(), theirs: sent(&theirs), mine: sent(&mine) };
         let (choice, gone) = (theirs.is_some().then_some(choice), theirs.is_none());
         rows.push(row(&name, theirs, mine, side, choice, gone));
     }
     rows
+}
+
+/// The differences between text that was typed on an earlier version and the current order.
+pub(super) async fn since(
+    shop: &Shop,
+    visit: &Visit,
+    view: &OrderView,
+    seen: VersionToken<Order>,
+    typed: &Fields,
+) -> Vec<Row> {
+    // Without it everything that differs is shown as typed.
+    let opened = shop.order_in(&visit.member, view.order.no(), seen.version()).await.ok().flatten();
+    typed_rows(visit.frame.t, &view.order, opened.as_ref(), typed)
 }
 
 /// The typed fields that the rows do not decide: for hidden fields beside them.

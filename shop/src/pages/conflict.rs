@@ -16,7 +16,7 @@ use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::order_url;
-use super::problem::ProblemPage;
+use super::problem::{self, ProblemPage};
 use super::refusal::{self, Attempt, What};
 use super::standing::{Kind, Standing};
 use crate::domain::{Note, Order, OrderError, OrderNo, OrderState};
@@ -39,6 +39,8 @@ struct ConflictPage {
     now_heading: Html,
     opened_known: bool,
     has_mine: bool,
+    /// Whether there is a change that can be made on the current version.
+    applies: bool,
     /// Rows to decide or to read; then those that only the others changed.
     rows: Vec<Row>,
     theirs: Vec<Row>,
@@ -79,7 +81,7 @@ impl ConflictPage {
 
     /// Whether there is anything to apply again.
     fn can_apply(&self) -> bool {
-        self.rule.is_none() && self.f.state != "CP-3"
+        self.rule.is_none() && self.applies
     }
 
     /// Whether the form has text, and sends heartbeats.
@@ -108,8 +110,12 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     };
     let rule = order.and_then(|order| rule(t, attempt.what, order.state()));
     let state = state(&frame, conflict, &rows, rule.is_some());
+    let applies = state != "CP-3" && (!has_mine || rows.iter().any(Row::applies));
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
-    let said = said(&frame, conflict, state, has_mine, is_note, both.is_some());
+    let mut said = said(&frame, conflict, state, has_mine, is_note, both.is_some());
+    if rows.iter().any(|row| row.gone && !row.is_theirs()) {
+        said.push(if applies { t.line_removed_rest().into() } else { t.line_removed().into() });
+    }
     let now_heading = match &conflict.changed {
         Some(Change { by: Some(by), at, .. }) => t.now_by(t.who(by, frame.is_me(by)), frame.at(*at)),
         _ => t.now_short().into(),
@@ -160,6 +166,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         now_heading,
         opened_known: conflict.opened_known,
         has_mine,
+        applies,
         rows,
         theirs,
         version: if is_note { token::<Note>(attempt.no, actual) } else { token::<Order>(attempt.no, actual) },
@@ -167,6 +174,10 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         both,
         holder,
     };
+    if page.f.script {
+        let said: Vec<_> = page.said.iter().chain(&page.rule).cloned().collect();
+        return problem::told(&page.f, StatusCode::CONFLICT, page.f.state, &said);
+    }
     page.f.answer(StatusCode::CONFLICT, &page)
 }
 
@@ -195,6 +206,7 @@ fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: 
         () if by_me => "CP-11",
         () if !conflict.opened_known => "CP-6",
         () if all(|row| row.side != Side::Both) => "CP-1",
+        () if all(|row| row.side != Side::Both || row.gone) => "CP-9",
         () => "CP-2",
     }
 }
@@ -237,6 +249,7 @@ fn said(
 /// 409: it was deleted meanwhile.
 fn gone(frame: Frame, attempt: Attempt<'_>) -> Response {
     let t = frame.t;
-    let page = ProblemPage::new(frame.state("CP-5"), t.gone_title(attempt.no)).say(t.gone_what()).typed(attempt.fields);
+    let page = ProblemPage::new(frame.state("CP-5"), t.gone_title(attempt.no)).say(t.gone_what());
+    let page = page.unsaved_of(attempt.no.as_str()).typed(attempt.fields);
     page.link(order_url(attempt.no), t.back_to_order()).answer(StatusCode::CONFLICT)
 }

@@ -69,7 +69,7 @@ pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Pos
     if let (Some(own), Ok(old)) = (&mut seen, form.form_id()) {
         *own = outcome::typed_on(&shop, &form.visit, &no, old, *own).await;
     }
-    let id = form.lock_id_of(next);
+    let id = form.lock_id_to_open(&shop, next);
     let opened = shop.open_for_edit(&form.visit.member, &no, id.clone()).await.map(drop);
     Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)
 }
@@ -78,7 +78,7 @@ pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Pos
 pub(super) async fn move_here(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let (next, generation, seen) = (form.next_form()?, form.parse("generation")?, form.typed_on(&no)?);
-    let id = form.lock_id_of(next);
+    let id = form.lock_id_to_open(&shop, next);
     let opened = shop.move_here(&form.visit.member, &no, generation, id.clone()).await.map(drop);
     Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)
 }

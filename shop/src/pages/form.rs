@@ -3,7 +3,7 @@
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::input::{Input, Kind, Mistake};
 use super::read::{new_line_id, new_lines};
-use crate::domain::{Order, OrderLine};
+use crate::domain::{Order, OrderLine, ShippingInfo};
 use crate::texts::{Html, Lang, field_label};
 
 /// How a form is rendered.
@@ -36,6 +36,7 @@ pub(crate) fn shipping_inputs(style: Style<'_>, typed: &Fields, base: &Fields) -
         let autocomplete = if style.own { autocomplete } else { "off" };
         let input = Input::new(name, field_label(t, name), typed.text(name), kind, style.mistakes);
         let input = input.hint(if style.readonly { "" } else { hint }).optional(optional);
+        let input = if name == "message" { input.counted(t, ShippingInfo::MESSAGE_MAX) } else { input };
         input.autocomplete(autocomplete).readonly(style.readonly).base(base.text(name))
     };
     SHIPPING.into_iter().map(input).collect()

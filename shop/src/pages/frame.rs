@@ -18,7 +18,7 @@ use super::fields::Fields;
 use super::flash::Flash;
 use crate::cookies::{self, Cookie};
 use crate::domain::Member;
-use crate::session::SignedIn;
+use crate::session::{SentCookies, SignedIn};
 use crate::texts::{Html, Lang, When};
 use crate::use_cases::Shop;
 
@@ -47,6 +47,8 @@ pub(crate) struct Frame {
     path: String,
     /// Whether this request chose the language, so that it must be remembered.
     chosen: bool,
+    /// Whether the browser sent the cookie of its key.
+    pub(crate) has_cookies: bool,
 }
 
 /// A request of a signed-in person.
@@ -81,6 +83,7 @@ impl Frame {
             },
             sent_again: None,
             chosen: query.is_some_and(|code| code.parse::<Lang>().is_ok()),
+            has_cookies: parts.extensions.get().is_none_or(|SentCookies(sent)| *sent),
         }
     }
 

@@ -52,6 +52,16 @@ pub(crate) struct Input {
     readonly: bool,
     /// The aggregate's value, if it differs from the input's.
     base: Option<String>,
+    /// The maximum number of characters, and the texts about it, if they are counted while somebody types.
+    count: Option<Count>,
+}
+
+/// A counter of characters, which the script fills. The field takes more: a text that is too long is shortened, not cut.
+#[derive(Debug, Clone)]
+pub(crate) struct Count {
+    most: usize,
+    of: &'static str,
+    over: &'static str,
 }
 
 impl HtmlSafe for Input {}
@@ -104,6 +114,7 @@ impl Input {
             autocomplete: "off",
             readonly: false,
             base: None,
+            count: None,
         }
     }
 
@@ -120,6 +131,11 @@ impl Input {
     /// Sets the aggregate's value: a different value is typed text.
     pub(crate) fn base(self, base: &str) -> Input {
         Input { base: (self.value != base).then(|| base.to_owned()), ..self }
+    }
+
+    /// Counts its characters while somebody types.
+    pub(crate) fn counted(self, t: Lang, most: usize) -> Input {
+        Input { count: Some(Count { most, of: t.count_of(), over: t.count_over() }), ..self }
     }
 
     fn is(&self, kind: Kind) -> bool {

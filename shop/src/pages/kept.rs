@@ -147,7 +147,7 @@ impl KeptForm {
             }
             What::Cancel => {
                 let Some(seen) = seen else { return Err(None) };
-                shop.cancel(member, no, seen, &Doing::Ask).await.map(drop)
+                shop.cancel(member, no, seen, self.parse("anyway"), &Doing::Ask).await.map(drop)
             }
             What::SaveNote => {
                 let (Some(id), seen) = (id, self.parse::<VersionToken<Note>>("version")) else { return Err(None) };

@@ -17,7 +17,7 @@ use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::order_url;
-use super::problem::{ProblemPage, typed};
+use super::problem::{self, ProblemPage, typed};
 use super::refusal::{self, Attempt, What};
 use crate::domain::Order;
 use crate::texts::{Html, left};
@@ -50,8 +50,20 @@ impl LockedPage {
         &self.view.order
     }
 
-    fn is_shipping(&self) -> bool {
-        self.what == What::StartShipping
+    /// Whether it was a button, and not a form with text: it can be pressed in spite of the editor.
+    fn is_command(&self) -> bool {
+        !self.what.has_text()
+    }
+
+    /// The button that does it in spite of the editor.
+    fn anyway(&self) -> Html {
+        let (t, owner) = (self.f.t, &self.holder.owner);
+        match (self.what, self.is_me) {
+            (What::Cancel, true) => t.cancel_anyway_self().into(),
+            (What::Cancel, false) => t.cancel_anyway(owner),
+            (_, true) => t.ship_anyway_self().into(),
+            (_, false) => t.ship_anyway(owner),
+        }
     }
 
     /// The title with the number of the order. For a button, the action that failed.
@@ -67,11 +79,13 @@ impl LockedPage {
 
     fn who(&self) -> Html {
         let (t, since) = (self.f.t, self.f.at(self.holder.since));
-        match (self.is_me, self.is_shipping()) {
-            (true, true) => t.ship_locked_self(since),
-            (true, false) => t.held_self(since),
-            (false, true) => t.ship_locked_what(&self.holder.owner, since),
-            (false, false) => t.held_other(&self.holder.owner, since),
+        match (self.is_me, self.what) {
+            (true, What::StartShipping) => t.ship_locked_self(since),
+            (true, What::Cancel) => t.cancel_locked_self(since),
+            (true, _) => t.held_self(since),
+            (false, What::StartShipping) => t.ship_locked_what(&self.holder.owner, since),
+            (false, What::Cancel) => t.cancel_locked_what(&self.holder.owner, since),
+            (false, _) => t.held_other(&self.holder.owner, since),
         }
     }
 
@@ -117,7 +131,10 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         holder,
         f: frame.state(state),
     };
-    let mut response = page.f.answer(StatusCode::LOCKED, &page);
+    let mut response = match page.f.script {
+        true => problem::told(&page.f, StatusCode::LOCKED, page.f.state, &[page.who(), page.last_activity()]),
+        false => page.f.answer(StatusCode::LOCKED, &page),
+    };
     response.headers_mut().insert(RETRY_AFTER, page.free_in.as_secs().max(1).into());
     response
 }

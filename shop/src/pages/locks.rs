@@ -18,9 +18,12 @@ use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
 use super::posted::{Answer, Posted};
 use super::{order_url, problem, refusal, see};
-use crate::domain::{OrderNo, check_reason};
+use crate::domain::{Invalid, OrderNo, check_reason};
 use crate::texts::{Html, left};
-use crate::use_cases::{HeldPage, Refusal, Shop};
+use crate::use_cases::{HeldPage, Kept, Refusal, Shop};
+
+/// The code under which a form that was to end a lock is kept.
+const END: &str = "end-lock";
 
 /// The aggregate types with locks.
 const KINDS: [&str; 2] = ["Order", "Note"];
@@ -98,14 +101,20 @@ fn reason_id(key: &LockKey, generation: i64) -> String {
 
 /// GET /locks: `type` filters, `after` is the end of the previous page.
 pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Response {
-    let place = PageQuery::of(&Fields::sent(asked));
-    match place.held(&shop, &visit).await {
-        Ok(held) => {
-            let state = if held.items.is_empty() { "AC-3" } else { "AC-1" };
-            list(&shop, visit, state, place, held, |_| {}, StatusCode::OK)
-        }
-        Err(refusal) => refusal::plain(visit.frame, refusal),
+    let asked = Fields::sent(asked);
+    let place = PageQuery::of(&asked);
+    let held = match place.held(&shop, &visit).await {
+        Ok(held) => held,
+        Err(refusal) => return refusal::plain(visit.frame, refusal),
+    };
+    if let (Ok(no), Ok(id)) = (OrderNo::new(asked.text("order")), asked.text("kept").parse())
+        && let Ok(Some(kept)) = shop.kept(&visit.member, &no, id).await
+        && kept.what == END
+    {
+        return refused(&shop, visit, place, held, &Fields::sent(kept.fields));
     }
+    let state = if held.items.is_empty() { "AC-3" } else { "AC-1" };
+    list(&shop, visit, state, place, held, |_| {}, StatusCode::OK)
 }
 
 /// The requested page of the list.
@@ -119,6 +128,14 @@ impl PageQuery {
     fn of(asked: &Fields) -> PageQuery {
         let kind = KINDS.into_iter().find(|kind| *kind == asked.text("type"));
         PageQuery { kind, after: asked.text("after").parse().ok() }
+    }
+
+    /// Its address, with these parameters.
+    fn address(&self, more: &[(&str, &str)]) -> String {
+        let after = self.after.as_ref().map(ToString::to_string);
+        let own = [self.kind.map(|kind| ("type", kind)), after.as_deref().map(|after| ("after", after))];
+        let query: Vec<_> = own.into_iter().flatten().chain(more.iter().copied()).collect();
+        format!("/locks?{}", serde_urlencoded::to_string(query).unwrap_or_default())
     }
 
     async fn held(&self, shop: &Shop, visit: &Visit) -> Result<HeldPage, Refusal> {
@@ -138,57 +155,63 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
     if !KINDS.contains(&kind) || OrderNo::new(id).is_err() {
         return Err(problem::incomplete_form(visit.frame, "id", &fields));
     }
-    let (key, reason, t) = (LockKey::new(kind, id), fields.text("reason").trim(), visit.frame.t);
-    let error = match check_reason(reason, TransferRequest::LONGEST_NOTE) {
-        Err(invalid) => Ended::Not(t.wrong_reason(invalid.problem)),
-        Ok(()) => match shop.break_lock(&visit.member, &key, generation, reason).await {
+    let (key, reason) = (LockKey::new(kind, id), fields.text("reason").trim());
+    if check_reason(reason, TransferRequest::LONGEST_NOTE).is_ok() {
+        match shop.break_lock(&visit.member, &key, generation, reason).await {
             Ok(ended) => {
                 let mut response = see("/locks");
                 Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.leave(&mut response);
                 return Ok(response);
             }
-            Err(Refusal::Break(BreakError::HolderChanged { .. })) => Ended::ByNobody,
-            Err(Refusal::Break(error @ (BreakError::NoReason | BreakError::ReasonTooLong))) => {
-                tracing::debug!(%error, "a reason that was checked before");
-                Ended::Not(t.reason_missing().into())
-            }
+            Err(Refusal::Break(
+                BreakError::HolderChanged { .. } | BreakError::NoReason | BreakError::ReasonTooLong,
+            )) => {}
             Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
-        },
-    };
+        }
+    }
     let place = PageQuery::of(&fields);
     let held = match place.held(&shop, &visit).await {
         Ok(held) => held,
         Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
     };
-    Ok(match error {
-        Ended::Not(why) => {
-            let mistake = Mistake::new(reason_id(&key, generation), t.reason(), why);
-            let wrong = |page: &mut LocksPage| {
-                page.reason = reason.to_owned();
-                page.open = Some((key, generation));
-                page.mistakes = vec![mistake];
-            };
-            list(&shop, visit, "AC-4", place, held, wrong, StatusCode::UNPROCESSABLE_ENTITY)
-        }
-        Ended::ByNobody => {
-            let notice = |page: &mut LocksPage| {
-                page.notice = Some(t.holder_changed());
-                page.reason = reason.to_owned();
-                // If another owner holds it now, the typed reason stays in the form.
-                page.open =
-                    page.held.iter().find(|holder| holder.key == key).map(|holder| (key.clone(), holder.generation));
-            };
-            list(&shop, visit, "AC-7", place, held, notice, StatusCode::CONFLICT)
-        }
-    })
+    // The page has an address: what was typed is kept, and its page says what is wrong with it now.
+    let kept = Kept { what: END.to_owned(), fields: fields.to_keep() };
+    if let Ok(no) = OrderNo::new(key.id())
+        && let Ok(Some(kept)) = shop.keep(&visit.member, &no, &kept).await
+    {
+        return Ok(see(&place.address(&[("order", no.as_str()), ("kept", &kept.to_string())])));
+    }
+    Ok(refused(&shop, visit, place, held, &fields))
 }
 
-/// The reason that a lease was not ended.
-enum Ended {
-    /// The reason is invalid.
-    Not(Html),
-    /// The holder has changed.
-    ByNobody,
+/// The list, with the form that was refused.
+fn refused(shop: &Shop, visit: Visit, place: PageQuery, held: HeldPage, fields: &Fields) -> Response {
+    let key = LockKey::new(fields.text("kind"), fields.text("id"));
+    let generation = fields.text("generation").parse::<i64>().ok();
+    let (t, reason) = (visit.frame.t, fields.text("reason").trim().to_owned());
+    let is_held = |holder: &&Holder| holder.key == key && generation == Some(holder.generation);
+    match (held.items.iter().find(is_held), check_reason(&reason, TransferRequest::LONGEST_NOTE)) {
+        (Some(holder), wrong) => {
+            let open = (key, holder.generation);
+            let mistake = |invalid: Invalid| {
+                Mistake::new(reason_id(&open.0, open.1), t.reason(), t.wrong_reason(invalid.problem))
+            };
+            let mistakes: Vec<_> = wrong.err().map(mistake).into_iter().collect();
+            let status = if mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+            let again = |page: &mut LocksPage| (page.reason, page.open, page.mistakes) = (reason, Some(open), mistakes);
+            list(shop, visit, "AC-4", place, held, again, status)
+        }
+        (None, _) => {
+            let notice = |page: &mut LocksPage| {
+                page.notice = Some(t.holder_changed());
+                page.reason = reason;
+                // If another owner holds it now, the typed reason stays in the form.
+                let other = page.held.iter().find(|holder| holder.key == key);
+                page.open = other.map(|holder| (key.clone(), holder.generation));
+            };
+            list(shop, visit, "AC-7", place, held, notice, StatusCode::CONFLICT)
+        }
+    }
 }
 
 fn list(

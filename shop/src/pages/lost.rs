@@ -15,9 +15,9 @@ use super::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_input
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::Input;
-use super::order_url;
 use super::refusal::{self, Attempt};
 use super::standing;
+use super::{order_url, problem};
 use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
 use crate::use_cases::Shop;
@@ -54,15 +54,20 @@ struct LostPage {
 
 /// 410: the lease is gone.
 pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_lock: &NoLock) -> Response {
-    let Visit { frame, member } = visit;
-    let view = match shop.order(&member, attempt.no).await {
+    let view = match shop.order(&visit.member, attempt.no).await {
         Ok(view) => view,
-        Err(refusal) => return refusal::plain(frame, refusal),
+        Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
-    let (t, typed, now) = (frame.t, attempt.fields, view.order.version());
+    let typed = attempt.fields;
+    let mut rows = match attempt.seen {
+        _ if typed.is_blank() => Vec::new(),
+        Some(seen) => compare::since(shop, &visit, &view, seen, typed).await,
+        None => compare::typed_rows(visit.frame.t, &view.order, None, typed),
+    };
+    let frame = visit.frame;
+    let (t, now) = (frame.t, view.order.version());
     let moved = attempt.seen.map(|seen| seen.version()).filter(|seen| *seen != now);
     let mut has_text = !typed.is_blank();
-    let mut rows = if has_text { compare::typed_rows(t, &view.order, typed) } else { Vec::new() };
     let style = Style { t, mistakes: &[], own: false, readonly: true };
     let held_now = view.holder.as_ref();
     let (state, title, mut said) = reason(&frame, attempt.no, no_lock, held_now, moved.is_some());
@@ -102,6 +107,9 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         own: view.holder.filter(|holder| frame.is_me(&holder.owner)),
         f: frame.state(state),
     };
+    if page.f.script {
+        return problem::told(&page.f, StatusCode::GONE, page.f.state, &page.said);
+    }
     page.f.answer(StatusCode::GONE, &page)
 }
 

@@ -27,7 +27,8 @@ use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::standing::{Kind, Standing};
 use super::{conflict, form_url, order_url, outcome, problem, read, see};
-use crate::domain::{Note, OrderNo};
+use crate::domain::{Invalid, Note, OrderNo, Problem};
+use crate::texts::thousands;
 use crate::use_cases::{Doing, Refusal, Shop};
 
 /// The version of a note that does not exist yet. A missing field is a mistake, and does not mean that.
@@ -81,7 +82,7 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     if form.fields.has("text") {
         seen(&form)?;
     }
-    let opened = shop.open_note(&form.visit.member, &no, form.lock_id_of(next)).await;
+    let opened = shop.open_note(&form.visit.member, &no, form.lock_id_to_open(&shop, next)).await;
     let Posted { visit, fields, .. } = form;
     let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: None };
     if let Err(refusal) = opened {
@@ -172,6 +173,10 @@ async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version,
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     let Some(note) = view.note else { return problem::failed(visit.frame) };
+    let changed = match changed {
+        None => shop.note_change(attempt.no).await.ok().flatten(),
+        changed => changed,
+    };
     let text = |text: &str| Some(Value::Text(text.to_owned()));
     let fields = vec![FieldConflict {
         path: "text".into(),
@@ -220,6 +225,11 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
     // Text keeps the version that it was typed on, so that saving it detects the changes of others.
     let version = if typed.is_some() { fields.text("version").to_owned() } else { current.clone() };
     let mistakes: Vec<_> = match typed.map(|text| Note::new(no.clone(), text)) {
+        Some(Err(Invalid { problem: Problem::TooLong { max }, .. })) => {
+            let length = typed.unwrap_or_default().chars().count();
+            let [length, over, max] = [length, length.saturating_sub(max), max].map(thousands);
+            vec![Mistake::new("text", t.note_text(), t.note_too_long(length, over, max))]
+        }
         Some(Err(invalid)) => vec![read::mistake(t, invalid)],
         _ => Vec::new(),
     };
@@ -228,7 +238,11 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         frozen: None,
         mine,
         others: view.note_editors.into_iter().filter(|holder| Some(holder.generation) != own).collect(),
-        moved: (version != current).then_some(Moved { change: None }),
+        moved: if version == current {
+            None
+        } else {
+            Some(Moved { change: shop.note_change(no).await.ok().flatten() })
+        },
         saved: false,
         exclusive: false,
     };
@@ -241,11 +255,14 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         version,
         form_id: form,
         lid: id.reveal(),
-        input: input.hint(t.note_hint()).base(text),
+        input: input.hint(t.note_hint()).base(text).counted(t, Note::MAX),
         f: visit.frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,
     };
+    if page.f.script && !page.mistakes.is_empty() {
+        return problem::mistakes_told(&page.f, &page.mistakes);
+    }
     let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     page.f.answer(status, &page)
 }

@@ -6,14 +6,18 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use tenure::lease::Holder;
+use tenure::version::Change;
 use tenure_web::form_id::FormId;
 use tenure_web::verdict::{Facts, Verdict, decide};
 use tenure_web::versions::Versioned;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
+use super::unsaved::Unsaved;
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
+use crate::seed;
+use crate::texts::{Html, Part, When};
 use crate::use_cases::{OrderView, Shop};
 
 #[derive(Template)]
@@ -29,6 +33,8 @@ struct OrderPage {
     note_form: FormId,
     ship_form: FormId,
     cancel_form: FormId,
+    /// For drafts of forms that are gone.
+    unsaved: Option<Unsaved>,
 }
 
 impl OrderPage {
@@ -46,6 +52,32 @@ impl OrderPage {
             Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => Some(holder),
             _ => None,
         }
+    }
+
+    /// Who has the note open, each person once: the holders are sorted, the longest-held first.
+    fn note_editors(&self) -> Vec<&Holder> {
+        let mut people: Vec<&Holder> = Vec::new();
+        for holder in &self.view.note_editors {
+            if people.iter().all(|known| known.owner.id != holder.owner.id) {
+                people.push(holder);
+            }
+        }
+        people
+    }
+
+    /// Who made a change; what the demo came with has no author.
+    fn author(&self, change: &Change) -> Option<Html> {
+        let by = change.by.as_ref()?;
+        Some(if self.is_of_the_demo(change) { self.f.t.demo_data().into() } else { by.html() })
+    }
+
+    /// When a change was made. An order of the demo was placed before the demo was made.
+    fn made_at(&self, change: &Change) -> When {
+        if self.is_of_the_demo(change) { self.f.at(self.order().placed_at()) } else { self.f.at(change.at) }
+    }
+
+    fn is_of_the_demo(&self, change: &Change) -> bool {
+        change.by.as_ref().is_some_and(|by| by.id == seed::AUTHOR)
     }
 
     fn waits_for_payment(&self) -> bool {
@@ -88,6 +120,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     };
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
     let (f, url) = (visit.frame.state(state), order_url(&no));
-    let page = OrderPage { f, view, url, verdict, edit_form, note_form, ship_form, cancel_form };
+    let unsaved = view.frozen().is_some().then(|| Unsaved::of(f.t, &view.order));
+    let page = OrderPage { f, view, url, verdict, edit_form, note_form, ship_form, cancel_form, unsaved };
     Versioned(page.view.order.token(), page.f.answer(StatusCode::OK, &page)).into_response()
 }

@@ -16,7 +16,7 @@ use super::frame::{Frame, Visit};
 use super::{problem, refusal};
 use crate::domain::{Order, OrderNo};
 use crate::session::SignedIn;
-use crate::use_cases::{Once, Shop};
+use crate::use_cases::{Once, SessionId, Shop};
 
 /// A form of a signed-in person. If it is refused before a use case sees it, the page about that still shows
 /// the typed text.
@@ -28,6 +28,8 @@ pub(crate) struct Posted {
     pub(crate) fields: Fields,
     /// The browser's key, from which the lock ids of its forms are derived.
     key: BrowserKey,
+    /// The session.
+    session: Option<SessionId>,
 }
 
 /// A form of any visitor, signed in or not.
@@ -45,7 +47,7 @@ impl FromRequest<Shop> for Posted {
     async fn from_request(request: Request, shop: &Shop) -> Result<Posted, Response> {
         let (mut parts, body) = request.into_parts();
         let member = SignedIn::from_request_parts(&mut parts, shop).await;
-        let key = browser_key(&parts);
+        let (key, session) = (browser_key(&parts), parts.extensions.get().cloned());
         let (frame, sent) = read(parts, body, shop).await;
         match (member, sent) {
             // Typed text belongs to the person for whom the page was rendered; another person cannot save it.
@@ -54,7 +56,7 @@ impl FromRequest<Shop> for Posted {
             {
                 Err(problem::other_person(frame, &fields))
             }
-            (Ok(SignedIn(member)), Ok(fields)) => Ok(Posted { visit: Visit { frame, member }, fields, key }),
+            (Ok(SignedIn(member)), Ok(fields)) => Ok(Posted { visit: Visit { frame, member }, fields, key, session }),
             (Err(_), sent) => Err(problem::signed_out(frame, &sent.unwrap_or_else(|(_, typed)| typed))),
             (Ok(_), Err((rejection, typed))) => Err(problem::form_refused(frame, &rejection, &typed)),
         }
@@ -159,9 +161,11 @@ impl Posted {
         if self.fields.has("next-form") { self.parse("next-form") } else { self.form_id() }
     }
 
-    /// The lock id of this person's form in this browser.
-    pub(crate) fn lock_id_of(&self, form: FormId) -> LockId {
-        self.key.lock_id(self.visit.member.id().as_str(), form)
+    /// The lock id of this person's form in this browser, which the session is about to acquire.
+    pub(crate) fn lock_id_to_open(&self, shop: &Shop, form: FormId) -> LockId {
+        let id = self.key.lock_id(self.visit.member.id().as_str(), form);
+        shop.opens(self.session.as_ref(), &id);
+        id
     }
 
     /// The form as an idempotent request, with the version on which it is saved directly, if any.

@@ -14,7 +14,9 @@ use tenure_web::csrf::CsrfRejection;
 use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
 use super::frame::Frame;
 use super::icon::Icon;
+use super::input::Mistake;
 use super::order_url;
+use super::unsaved::Unsaved;
 use crate::domain::{Invalid, OrderError, OrderNo, Role};
 use crate::texts::{Html, Lang, field_label, left};
 
@@ -27,6 +29,8 @@ pub(super) struct ProblemPage {
     said: Vec<Html>,
     typed: Vec<(Html, String)>,
     typed_said: &'static str,
+    /// For drafts of forms that are gone.
+    unsaved: Option<Unsaved>,
     retry: Option<Retry>,
     retry_label: &'static str,
     links: Vec<Link>,
@@ -52,6 +56,7 @@ impl ProblemPage {
             said: Vec::new(),
             typed: Vec::new(),
             typed_said: frame.t.still_here(),
+            unsaved: None,
             retry: None,
             retry_label: frame.t.try_again(),
             links: Vec::new(),
@@ -68,6 +73,12 @@ impl ProblemPage {
     /// Shows the typed text.
     pub(super) fn typed(mut self, fields: &Fields) -> Self {
         self.typed = typed(self.f.t, fields);
+        self
+    }
+
+    /// Offers the drafts of the forms of an order that is not there, to be read and copied.
+    pub(super) fn unsaved_of(mut self, no: &str) -> Self {
+        self.unsaved = self.f.member.as_ref().map(|_| Unsaved::of_missing(self.f.t, no));
         self
     }
 
@@ -100,7 +111,8 @@ impl ProblemPage {
         }
         let mut response = if self.f.script {
             let detail: Vec<_> = self.said.iter().map(Html::plain).collect();
-            (status, Json(ScriptMessage { code: self.f.state, detail: detail.join(" ") })).into_response()
+            let message = ScriptMessage { code: self.f.state, detail: detail.join(" ") };
+            (status, Json(message)).into_response()
         } else {
             self.f.answer(status, &self)
         };
@@ -116,6 +128,18 @@ impl ProblemPage {
 struct ScriptMessage {
     code: &'static str,
     detail: String,
+}
+
+/// The refusal of a form that could not be kept, for the page's script: that stays on its page, with the text.
+pub(super) fn told(frame: &Frame, status: StatusCode, code: &'static str, said: &[Html]) -> Response {
+    let detail: Vec<_> = said.iter().map(Html::plain).chain([frame.t.text_stays_here().to_owned()]).collect();
+    (status, Json(ScriptMessage { code, detail: detail.join(" ") })).into_response()
+}
+
+/// 422 for the page's script: the mistakes in the text, one after the other.
+pub(super) fn mistakes_told(frame: &Frame, mistakes: &[Mistake]) -> Response {
+    let said: Vec<_> = mistakes.iter().map(|mistake| mistake.summary(&frame.t)).collect();
+    told(frame, StatusCode::UNPROCESSABLE_ENTITY, "OE-17", &said)
 }
 
 /// The typed text in words: only fields that people fill in, and never a password.
@@ -143,7 +167,8 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     let page = if status == StatusCode::FORBIDDEN {
         // Cross-site requests do not reach this page, and nothing is sent unchecked.
         let next = if typed.is_blank() { t.csrf_reload() } else { t.csrf_next() };
-        ProblemPage::new(frame.state("csrf-failed"), t.csrf_title()).say(t.csrf_what()).say(next).send_again(typed)
+        let what = if frame.has_cookies { t.csrf_what() } else { t.no_cookies_what() };
+        ProblemPage::new(frame.state("csrf-failed"), t.csrf_title()).say(what).say(next).send_again(typed)
     } else {
         let page = ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.unreadable_what());
         page.say(t.incomplete_next()).typed(typed)
@@ -218,7 +243,7 @@ pub(super) fn no_such_order(frame: Frame, no: &str, typed: &Fields) -> Response 
     let t = frame.t;
     let page =
         ProblemPage::new(frame.state("LP-18"), t.no_order_title()).say(t.no_order_what(no)).say(t.other_account());
-    page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
+    page.unsaved_of(no).typed(typed).link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
 }
 
 /// 404: the text is not an order number.
@@ -275,7 +300,8 @@ pub(super) fn unavailable(frame: Frame) -> Response {
 /// 413: more than any form has. The body was not read.
 pub(super) fn too_long(frame: Frame) -> Response {
     let t = frame.t;
-    let page = ProblemPage::new(frame.state("E-413"), t.too_long_title()).say(t.too_long_what()).say(t.too_long_next());
+    let next = if frame.script { t.too_long_next_here() } else { t.too_long_next() };
+    let page = ProblemPage::new(frame.state("E-413"), t.too_long_title()).say(t.too_long_what()).say(next);
     page.link("/orders", t.to_orders()).answer(StatusCode::PAYLOAD_TOO_LARGE)
 }
 
@@ -340,7 +366,11 @@ pub(super) fn failed(frame: Frame) -> Response {
 /// 409: the order's own rules refuse it. The typed text is shown for copying.
 pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, typed: &Fields) -> Response {
     let t = frame.t;
-    let mut page = ProblemPage::new(frame.state("OE-15"), t.refused_title(no)).say(t.refusal(error)).typed(typed);
+    let title = match error {
+        OrderError::OutOfStock { .. } => t.out_of_stock_title(no),
+        _ => t.refused_title(no),
+    };
+    let mut page = ProblemPage::new(frame.state("OE-15"), title).say(t.refusal(error)).typed(typed);
     page.typed_said = t.refused_text_kept();
     if matches!(error, OrderError::OutOfStock { .. }) {
         page = page.link("/stock", t.stock_title());

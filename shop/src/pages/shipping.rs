@@ -161,7 +161,8 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
     };
     let standing = Standing::new(&visit.frame, &member.owner(), Kind::Shipping, no, &decide(&member.owner(), facts));
     let lid = key.lock_id(member.id().as_str(), form_id).reveal();
-    page(shop, visit, attempt, &view, Opened { form_id, lid, version, standing })
+    let rows = if moved { compare::since(shop, &visit, &view, version, fields).await } else { Vec::new() };
+    page(shop, visit, attempt, &view, Opened { form_id, lid, version, standing, rows })
 }
 
 /// The data of an opened form besides its text.
@@ -170,10 +171,12 @@ struct Opened {
     lid: String,
     version: VersionToken<Order>,
     standing: Standing,
+    /// The differences to the current order, if that has changed.
+    rows: Vec<Row>,
 }
 
 fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opened: Opened) -> Response {
-    let Opened { form_id, lid, version, standing } = opened;
+    let Opened { form_id, lid, version, standing, rows } = opened;
     let (frame, no, fields) = (visit.frame, attempt.no, attempt.fields);
     let (t, own, is_blank) = (frame.t, Fields::of_shipping(view.order.shipping()), fields.is_blank());
     let read = if is_blank || fields.has("edit-first") { Ok(()) } else { read_shipping(t, fields).map(drop) };
@@ -191,11 +194,14 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
         inputs: shipping_inputs(style, if is_blank { &own } else { fields }, &own),
         returned: !is_blank && mistakes.is_empty() && !moved,
         moved: moved.then(|| t.moved_since(frame.latest(&view.changes))),
-        rows: if moved { compare::typed_rows(t, &view.order, fields) } else { Vec::new() },
+        rows,
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,
     };
+    if page.f.script && !page.mistakes.is_empty() {
+        return problem::mistakes_told(&page.f, &page.mistakes);
+    }
     let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     page.f.answer(status, &page)
 }

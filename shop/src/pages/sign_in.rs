@@ -24,6 +24,9 @@ use crate::use_cases::{Current, Knock, SessionId, Shop, SignIn};
 /// The people of the demo: the README introduces them.
 const SHOWN: [&str; 5] = ["minji", "lee", "emma", "park", "olivia"];
 
+/// The maximum number of leases that a sign-out names.
+const MOST_LEASES: usize = 50;
+
 /// The maximum length of the address to continue to, and of the name that is shown again.
 const LONGEST_NEXT: usize = 2_048;
 const LONGEST_LOGIN: usize = 256;
@@ -129,12 +132,15 @@ async fn again(shop: &Shop, frame: Frame, fields: &Fields, said: impl Into<Html>
     page.f.answer(status, &page)
 }
 
-/// POST /sign-out
+/// POST /sign-out. The leases of this session are released; the page's script adds those of its open forms (`lid`), which count if
+/// they belong to the member: another process may have granted them.
 pub(super) async fn sign_out(State(shop): State<Shop>, session: Option<Extension<SessionId>>, form: Posted) -> Answer {
     let Some(Extension(id)) = session else { return Err(problem::signed_out(form.visit.frame, &Fields::default())) };
     if let Err(refusal) = shop.end_session(&form.visit.member, &id).await {
         return Err(still_signed_in(form.visit.frame, refusal, "/sign-out"));
     }
+    let named: Vec<_> = form.fields.all("lid").take(MOST_LEASES).filter_map(|lid| lid.parse().ok()).collect();
+    shop.release(&form.visit.member, &named).await;
     Ok(signed_out(Flash::SignedOut))
 }
 

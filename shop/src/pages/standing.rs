@@ -208,7 +208,8 @@ fn note(f: &Frame, lease: &Holder, others: &[Holder]) -> Html {
     let (own, others): (Vec<_>, Vec<_>) = others.iter().partition(|holder| holder.owner.id == lease.owner.id);
     match (others.first(), own.first()) {
         (Some(first), _) => {
-            let names: Vec<_> = others.iter().map(|holder| holder.owner.name.clone()).collect();
+            let mut names: Vec<_> = others.iter().map(|holder| holder.owner.name.clone()).collect();
+            names.dedup();
             t.note_other(t.names(&names), f.at(first.since))
         }
         (None, Some(own)) => t.note_other_self(f.at(own.since)),

@@ -46,6 +46,15 @@ pub(super) async fn note_now(db: &Database, no: &str) -> Result<Option<i64>, Dat
     read.fetch_optional(db.mysql()?).await.map_err(failed)
 }
 
+pub(super) async fn secret(db: &Database, name: &str, value: &str) -> Result<String, Error> {
+    let mut tx = db.begin().await?;
+    let insert = sqlx::query("insert ignore into shop_secret (name, value) values (?, ?)");
+    insert.bind(name).bind(value).execute(tx.mysql()?).await.map_err(failed)?;
+    tx.commit().await?;
+    let read = sqlx::query_scalar("select value from shop_secret where name = ?").bind(name);
+    Ok(read.fetch_one(db.mysql()?).await.map_err(failed)?)
+}
+
 pub(super) async fn list_products(db: &Database) -> Result<Vec<(String, i64, i64)>, DatabaseError> {
     let list = sqlx::query_as("select name, stock, version from product order by name");
     list.fetch_all(db.mysql()?).await.map_err(failed)

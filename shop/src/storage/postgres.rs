@@ -46,6 +46,15 @@ pub(super) async fn note_now(db: &Database, no: &str) -> Result<Option<i64>, Dat
     read.fetch_optional(db.postgres()?).await.map_err(failed)
 }
 
+pub(super) async fn secret(db: &Database, name: &str, value: &str) -> Result<String, Error> {
+    let mut tx = db.begin().await?;
+    let insert = sqlx::query("insert into shop_secret (name, value) values ($1, $2) on conflict (name) do nothing");
+    insert.bind(name).bind(value).execute(tx.postgres()?).await.map_err(failed)?;
+    tx.commit().await?;
+    let read = sqlx::query_scalar("select value from shop_secret where name = $1").bind(name);
+    Ok(read.fetch_one(db.postgres()?).await.map_err(failed)?)
+}
+
 pub(super) async fn list_products(db: &Database) -> Result<Vec<(String, i64, i64)>, DatabaseError> {
     let list = sqlx::query_as("select name, stock, version from product order by name");
     list.fetch_all(db.postgres()?).await.map_err(failed)

@@ -18,9 +18,9 @@ texts! {
     end_session: "Sign out", "로그아웃";
     end_all_sessions: "Sign out everywhere", "모든 곳에서 로그아웃";
     end_all_consequence:
-        "You are signed out in every browser, in this one too. Forms that are open there keep their text, and can be saved \
-         after signing in again.",
-        "이 브라우저를 포함한 모든 브라우저에서 로그아웃됩니다. 열려 있던 양식의 내용은 남아 있으며, 다시 로그인하면 저장할 수 있습니다.";
+        "You are signed out in every browser, in this one too, and others can edit what you had open. Forms that are open elsewhere \
+         keep their text, and can be saved after signing in again; what is not saved here is erased.",
+        "이 브라우저를 포함한 모든 브라우저에서 로그아웃되며, 수정하던 주문은 다른 사람이 수정할 수 있습니다. 다른 곳에 열려 있던 양식의 내용은 남아 있어 다시 로그인하면 저장할 수 있고, 여기에 저장하지 않은 내용은 지워집니다.";
     end_all_yes: "Yes, sign out everywhere", "네, 모든 곳에서 로그아웃합니다";
     end_all_when:
         "Do you not know one of them? End it, then change your password.",
@@ -55,7 +55,9 @@ texts! {
         "쉽게 짐작할 수 있는 비밀번호입니다. 다른 비밀번호를 입력하세요.";
     password_mistake: "The password was not changed", "비밀번호를 변경하지 않았습니다";
 
-    flash_signed_out_everywhere: "You are signed out in every browser.", "모든 브라우저에서 로그아웃했습니다.";
+    flash_signed_out_everywhere:
+        "You are signed out in every browser. Whatever was typed in this one and not saved has been erased.",
+        "모든 브라우저에서 로그아웃했습니다. 이 브라우저에 입력하고 저장하지 않은 내용은 모두 지웠습니다.";
     flash_session_ended: "That browser is signed out.", "해당 브라우저에서 로그아웃했습니다.";
     flash_password_changed:
         "Your password is changed. You are signed out everywhere else.",
@@ -91,17 +93,23 @@ texts! {
     too_long_what:
         "More was sent than any form here has, so it was not read. Nothing was saved.",
         "이곳의 어떤 양식보다 많은 내용이 전송되어 읽지 않았습니다. 저장된 내용은 없습니다.";
-    too_long_next: "Go back, shorten the text, and send it again.", "뒤로 돌아가 내용을 줄인 뒤 다시 보내세요.";
+    too_long_next:
+        "Go back: what you typed is still in the form. Shorten it, and send it again. A note has room for 4,000 characters, a message \
+         to the courier for 500.",
+        "뒤로 돌아가면 입력한 내용이 양식에 남아 있습니다. 내용을 줄인 뒤 다시 보내세요. 메모는 4,000자, 배송 메시지는 500자까지 쓸 수 있습니다.";
+    too_long_next_here:
+        "What you typed is still here. Shorten it, and save again. A note has room for 4,000 characters, a message to the courier for 500.",
+        "입력한 내용은 그대로 있습니다. 내용을 줄인 뒤 다시 저장하세요. 메모는 4,000자, 배송 메시지는 500자까지 쓸 수 있습니다.";
     too_slow_title: "The form did not arrive in time", "양식이 제때 도착하지 않았습니다";
     too_slow_what:
         "The connection was too slow or broke off. Nothing was saved.",
         "연결이 너무 느리거나 끊겼습니다. 저장된 내용은 없습니다.";
     too_slow_next: "Go back and send it again.", "뒤로 돌아가 다시 보내세요.";
-    misdirected_title: "This is not the address of the shop", "상점의 주소가 아닙니다";
+    misdirected_title: "This is not the address of the shop", "스토어의 주소가 아닙니다";
     misdirected_what:
         "The shop does not answer by the name in the address, so that no other site can pass for it.",
-        "다른 사이트가 상점인 것처럼 보이지 않도록, 이 이름의 주소에는 응답하지 않습니다.";
+        "다른 사이트가 스토어인 것처럼 보이지 않도록, 이 이름의 주소에는 응답하지 않습니다.";
     misdirected_next:
         "Open the shop by its own address. Its operator can add a name with --host.",
-        "상점의 주소로 여세요. 운영하는 사람은 --host로 이름을 추가할 수 있습니다.";
+        "스토어의 주소로 여세요. 운영하는 사람은 --host로 이름을 추가할 수 있습니다.";
 }

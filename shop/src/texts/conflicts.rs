@@ -5,9 +5,9 @@ use super::texts;
 texts! {
     conflict_title(no): "Order {no}: two changes met", "주문 {no}: 동시에 변경되었습니다";
     conflict_title_note(no): "Note on order {no}: two changes met", "주문 {no}의 메모: 동시에 변경되었습니다";
-    conflict_title_ship(no): "Shipping of order {no} was not started", "주문 {no}: 배송을 시작하지 않았습니다";
+    conflict_title_ship(no): "Shipping of order {no} was not started", "주문 {no}: 발송 처리하지 않았습니다";
     conflict_title_cancel(no): "Order {no} was not cancelled", "주문 {no}: 취소하지 않았습니다";
-    nothing_lost: "Nothing is lost: here are both, side by side.", "잃어버린 내용은 없습니다. 두 변경을 나란히 보여 드립니다.";
+    nothing_lost: "Nothing is lost: here are both, side by side.", "작성한 내용은 그대로 있습니다. 두 변경을 나란히 보여 드립니다.";
     nothing_lost_command:
         "Nothing was done yet: here is what changed since you looked.",
         "아직 아무것도 실행하지 않았습니다. 확인하신 뒤에 바뀐 내용은 다음과 같습니다.";
@@ -17,10 +17,19 @@ texts! {
     disjoint: "The two changes are about different fields, so both can be kept.", "서로 다른 항목을 바꿨으므로 둘 다 살릴 수 있습니다.";
     both_fit:
         "Nothing is lost: the two changes are about different fields, so both can be saved.",
-        "잃어버린 내용은 없습니다. 서로 다른 항목을 바꿨으므로 두 변경을 모두 저장할 수 있습니다.";
+        "작성한 내용은 그대로 있습니다. 서로 다른 항목을 바꿨으므로 두 변경을 모두 저장할 수 있습니다.";
     overlap:
         "Both changed the same field. Choose what is to stay; yours is chosen for now.",
         "같은 항목을 둘 다 바꿨습니다. 남길 값을 고르세요. 내 값이 선택되어 있습니다.";
+    line_removed:
+        "Your change was to a product that was removed from the order meanwhile, so there is nothing to save. If it is still wanted, add \
+         the product again, or ask for it.",
+        "변경하신 상품이 그사이 주문에서 빠져 저장할 내용이 없습니다. 필요하면 상품을 다시 추가하거나 요청하세요.";
+    line_removed_rest:
+        "One of the products that you changed was removed from the order meanwhile. The rest of your change can be saved; if the product is \
+         still wanted, add it again, or ask for it.",
+        "변경하신 상품 가운데 그사이 주문에서 빠진 것이 있습니다. 나머지 변경은 저장할 수 있습니다. 그 상품이 필요하면 다시 추가하거나 요청하세요.";
+    untouched: "(not changed by you)", "(내가 바꾸지 않음)";
     identical: "Both changes say the same, so there is nothing left to do.", "두 변경의 내용이 같아서 더 할 일이 없습니다.";
     opened_unknown:
         "What the order looked like when you opened it is not known any more, so only its present state and your \
@@ -41,7 +50,7 @@ texts! {
     only_theirs(count):
         "Fields that only the other side changed ({count}) – their values stay",
         "상대만 바꾼 항목({count}개) – 바뀐 값이 유지됩니다";
-    apply_mine: "Save the result", "결과 저장";
+    apply_mine: "Save the result", "이대로 저장";
     after_saving_both: "With both changes", "두 변경을 합치면";
     their_change: "Theirs", "상대 변경";
     save_both: "Save both changes", "두 변경 모두 저장";
@@ -49,12 +58,15 @@ texts! {
         "Saves the fields that you changed. What the other side changed stays.",
         "내가 바꾼 항목만 저장하고, 상대가 바꾼 항목은 그대로 둡니다.";
     apply_hint: "Saves the order as it is now, with the values that are chosen above.", "위에서 선택한 값으로 현재 주문을 저장합니다.";
-    edit_mine_first: "Edit mine first", "먼저 내 내용 고치기";
-    use_theirs: "Use theirs, drop mine", "상대 변경 사용, 내 변경 버리기";
-    start_on_current: "Start shipping as it is now", "현재 내용으로 배송 시작";
+    apply_hint_note:
+        "Saves the note with the text that is chosen above. The other text stays among the earlier texts of the note.",
+        "위에서 선택한 내용으로 메모를 저장합니다. 다른 내용은 이전 메모에 남습니다.";
+    edit_mine_first: "Edit mine first", "내 변경 다시 고치기";
+    use_theirs: "Use theirs, drop mine", "상대방 내용 유지(내 변경 삭제)";
+    start_on_current: "Start shipping as it is now", "현재 내용으로 발송 처리";
     cancel_on_current: "Cancel the order as it is now", "현재 내용에서 주문 취소";
     leave_as_is: "Leave the order as it is", "주문 그대로 두기";
-    cannot_apply: "Yours cannot be applied on top.", "내 변경은 덧씌울 수 없습니다.";
+    cannot_apply: "Yours cannot be applied on top.", "이제 이 변경은 저장할 수 없습니다.";
     gone_line:
         "This product is not in the order any more. Add it again if it is still wanted.",
         "주문에서 빠진 상품입니다. 필요하면 다시 추가하세요.";

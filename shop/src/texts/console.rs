@@ -20,15 +20,14 @@ texts! {
     since: "Since", "시작";
     last_active: "Last input", "마지막 입력";
     frees_itself_in: "Frees itself in", "자동 해제까지";
-    generation: "Generation", "세대";
     actions: "Actions", "작업";
     nobody_is_editing: "Nobody is editing.", "편집 중인 사람이 없습니다.";
     nobody_is_editing_more:
         "As soon as somebody opens an order or a note for editing, it stands here.",
         "누군가 주문이나 메모를 수정하려고 열면 여기에 표시됩니다.";
-    locks_one: "1 lock", "잠금 1개";
-    locks_many(count): "{count} locks", "잠금 {count}개";
-    locks_on_this_page(count): "{count} on this page", "이 쪽에 {count}개";
+    locks_one: "1 lock", "1건";
+    locks_many(count): "{count} locks", "{count}건";
+    locks_on_this_page(count): "{count} on this page", "이 쪽에 {count}건";
     first_page: "First page", "첫 쪽";
     next_page: "Next page", "다음 쪽";
     end_lease: "End this lock", "이 잠금 해제";

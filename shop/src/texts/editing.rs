@@ -19,7 +19,7 @@ texts! {
     edit_title(no): "Edit order {no}", "주문 {no} 수정";
     you_edit_since(time):
         "You have been editing since {time}. Others can read the order.",
-        "{time}부터 내가 수정 중입니다. 다른 사람은 볼 수만 있습니다.";
+        "{time}부터 수정하고 있습니다. 다른 사람은 볼 수만 있습니다.";
     save_before(time, left):
         "Save before {time} ({left}), or press [Keep editing].",
         "{time} 전에 저장하거나 [계속 수정]을 누르세요(남은 시간 {left}).";
@@ -27,6 +27,7 @@ texts! {
     save_and_finish: "Save and finish", "저장하고 끝내기";
     leave: "Leave without saving", "저장하지 않고 나가기";
     remove: "Remove", "빼기";
+    removed_line(product): "Remove {product}", "{product} 빼기";
     add_products: "Add a product", "상품 추가";
     price_in_won: "Price in won", "단가(원)";
     add_another: "Add one more", "하나 더 추가";
@@ -45,7 +46,7 @@ texts! {
     held_other(name, time): "{name} has been editing since {time}.", "{name} 님이 {time}부터 수정하고 있습니다.";
     held_self(time):
         "You have been editing since {time}, in another tab or on another device.",
-        "{time}부터 다른 탭이나 다른 기기에서 내가 수정하고 있습니다.";
+        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다.";
     last_typed(time, left):
         "Last input: {time}. Without another, the order is free in {left}.",
         "마지막 입력은 {time}입니다. 더 입력이 없으면 {left} 뒤에 수정할 수 있습니다.";
@@ -56,26 +57,34 @@ texts! {
         "Nothing was saved. What you typed is kept on this page; [Try again] sends it again.",
         "저장하지 않았습니다. 입력한 내용은 이 페이지에 남아 있으며, [다시 시도]를 누르면 다시 보냅니다.";
     move_consequence:
-        "Moving ends the other tab’s editing. What was typed there can be copied there, but not saved.",
-        "가져오면 다른 탭의 편집이 끝납니다. 그 탭에 입력한 내용은 복사할 수 있지만 저장할 수는 없습니다.";
+        "Moving ends the editing there. What was typed there stays there, to be copied; it is not saved, and does not come along.",
+        "가져오면 그쪽의 편집이 끝납니다. 그쪽에 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
     raced_title(no): "Order {no}: somebody was quicker", "주문 {no}: 다른 사람이 먼저 시작했습니다";
     raced_what:
         "Somebody began to edit the order at the same moment. Try again in a moment.",
         "같은 순간에 다른 사람이 수정을 시작했습니다. 잠시 후 다시 시도하세요.";
     order_as_it_is: "The order as it is now", "현재 주문 내용";
 
-    ship_locked_title(no): "Shipping of order {no} was not started: somebody is editing it", "주문 {no}: 수정 중이라 배송을 시작하지 않았습니다";
+    ship_locked_title(no): "Shipping of order {no} was not started: somebody is editing it", "주문 {no}: 수정 중이라 발송 처리하지 않았습니다";
     cancel_locked_title(no): "Order {no} was not cancelled: somebody is editing it", "주문 {no}: 수정 중이라 취소하지 않았습니다";
     ship_locked_what(name, time):
         "{name} has been editing this order since {time}. If you start shipping now, those changes will be refused.",
-        "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 배송을 시작하면 그 수정은 저장되지 않습니다.";
+        "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 발송 처리하면 그 수정은 저장되지 않습니다.";
     ship_locked_self(time):
         "You have been editing this order since {time}, in another tab. If you start shipping now, those changes \
          will be refused.",
-        "{time}부터 다른 탭에서 내가 이 주문을 수정하고 있습니다. 지금 배송을 시작하면 그 수정은 저장되지 않습니다.";
+        "{time}부터 다른 탭에서 이 주문을 수정하고 있습니다. 지금 발송 처리하면 그 수정은 저장되지 않습니다.";
+    cancel_locked_what(name, time):
+        "{name} has been editing this order since {time}. If you cancel it now, those changes will be refused.",
+        "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 취소하면 그 수정은 저장되지 않습니다.";
+    cancel_locked_self(time):
+        "You have been editing this order since {time}, in another tab. If you cancel it now, those changes will be refused.",
+        "{time}부터 다른 탭에서 이 주문을 수정하고 있습니다. 지금 취소하면 그 수정은 저장되지 않습니다.";
+    cancel_anyway(name): "Cancel anyway – the changes of {name} will be refused", "그래도 주문 취소 – {name} 님의 수정은 저장되지 않음";
+    cancel_anyway_self: "Cancel anyway – my changes in the other tab will be refused", "그래도 주문 취소 – 다른 탭의 내 수정은 저장되지 않음";
     look_again: "Look again", "다시 확인";
-    ship_anyway(name): "Start anyway – the changes of {name} will be refused", "그래도 배송 시작 – {name} 님의 수정은 저장되지 않음";
-    ship_anyway_self: "Start anyway – my changes in the other tab will be refused", "그래도 배송 시작 – 다른 탭의 내 수정은 저장되지 않음";
+    ship_anyway(name): "Start anyway – the changes of {name} will be refused", "그래도 발송 처리 – {name} 님의 수정은 저장되지 않음";
+    ship_anyway_self: "Start anyway – my changes in the other tab will be refused", "그래도 발송 처리 – 다른 탭의 내 수정은 저장되지 않음";
 
     lost_title_lapsed(no): "Order {no}: your time had run out before you saved", "주문 {no}: 저장하기 전에 편집 시간이 끝났습니다";
     lost_title_taken(no): "Order {no}: somebody else is editing now", "주문 {no}: 지금은 다른 사람이 수정 중입니다";
@@ -126,5 +135,10 @@ texts! {
     note_other_self(time):
         "You also have this open in another tab, since {time}.",
         "{time}부터 다른 탭에서도 이 메모를 열어 두었습니다.";
+    note_too_long(length, over, max):
+        "It has {length} characters, and a note has room for {max}. Shorten it by {over}, then save again.",
+        "{length}자를 입력했습니다. 메모는 {max}자까지 저장할 수 있으니 {over}자를 줄인 뒤 다시 저장하세요.";
+    count_of: "{count} of {max} characters", "{max}자 중 {count}자";
+    count_over: "{over} characters too many: shorten the text before you save.", "{over}자가 넘습니다. 줄인 뒤 저장하세요.";
     note_hint: "Up to 4,000 characters.", "최대 4,000자까지 쓸 수 있습니다.";
 }

@@ -3,7 +3,7 @@
 use super::texts;
 
 texts! {
-    shop_name: "Tenure Shop", "테뉴어 상점";
+    shop_name: "Tenure Shop", "테뉴어 스토어";
     skip_to_content: "Skip to the content", "본문으로 건너뛰기";
     main_menu: "Main menu", "주 메뉴";
     nav_orders: "Orders", "주문";
@@ -39,7 +39,7 @@ texts! {
         "Saved, together with the changes that you made elsewhere.",
         "저장했습니다. 다른 곳에서 내가 바꾼 내용도 함께 들어 있습니다.";
     flash_unchanged: "Nothing was different, so nothing was saved.", "바뀐 내용이 없어 저장하지 않았습니다.";
-    flash_shipping: "Shipping has started.", "배송을 시작했습니다.";
+    flash_shipping: "Shipping has started.", "발송 처리했습니다.";
     flash_cancelled: "The order is cancelled.", "주문을 취소했습니다.";
     flash_left:
         "You left the form without saving. Others can edit the order now.",
@@ -52,5 +52,10 @@ texts! {
         "To edit the order, press [Edit the whole order]: opening the page alone reserves nothing.",
         "주문을 수정하려면 [주문 전체 수정]을 누르세요. 페이지를 여는 것만으로는 편집이 시작되지 않습니다.";
     flash_received(product, pieces): "Received: {pieces} of {product}.", "입고했습니다: {product} {pieces}개";
-    flash_signed_out: "You are signed out.", "로그아웃했습니다.";
+    flash_signed_out:
+        "You are signed out. Whatever was typed in this browser and not saved has been erased.",
+        "로그아웃했습니다. 이 브라우저에 입력하고 저장하지 않은 내용은 모두 지웠습니다.";
+    js_erases:
+        "You have typed something that is not saved. Signing out erases it from this browser.",
+        "입력하고 저장하지 않은 내용이 있습니다. 로그아웃하면 이 브라우저에서 지워집니다.";
 }

@@ -31,15 +31,19 @@ impl When {
     /// Without markup, in the shortest form.
     pub(crate) fn text(&self) -> String {
         let (at, today) = (&self.at, &self.today);
-        let format = match (self.lang, at.date() == today.date(), at.year() == today.year()) {
-            (_, true, _) => "%H:%M",
-            (Lang::En, false, true) => "%-d %b %H:%M",
-            (Lang::Ko, false, true) => "%-m월 %-d일 %H:%M",
-            (Lang::En, false, false) => "%-d %b %Y %H:%M",
-            (Lang::Ko, false, false) => "%Y년 %-m월 %-d일 %H:%M",
+        let day = match (self.lang, at.date() == today.date(), at.year() == today.year()) {
+            (_, true, _) => "",
+            (Lang::En, false, true) => "%-d %b ",
+            (Lang::Ko, false, true) => "%-m월 %-d일 ",
+            (Lang::En, false, false) => "%-d %b %Y ",
+            (Lang::Ko, false, false) => "%Y년 %-m월 %-d일 ",
         };
-        let zone = if self.zone { " KST" } else { "" };
-        format!("{}{zone}", at.strftime(format))
+        // In Korean the footer names the zone, and a clock time is one of the morning or of the afternoon.
+        let (time, zone) = match self.lang {
+            Lang::En => ("%H:%M", if self.zone { " KST" } else { "" }),
+            Lang::Ko => (if at.hour() < 12 { "오전 %-I:%M" } else { "오후 %-I:%M" }, ""),
+        };
+        format!("{}{zone}", at.strftime(&format!("{day}{time}")))
     }
 }
 
@@ -92,9 +96,13 @@ mod tests {
         let at = "2026-11-02T01:32:10Z";
         assert_eq!(when(Lang::En, at, "2026-11-02T03:00:00Z").text(), "10:32");
         assert_eq!(when(Lang::En, at, "2026-11-02T15:00:00Z").text(), "2 Nov 10:32");
-        assert_eq!(when(Lang::Ko, at, "2026-11-03T03:00:00Z").text(), "11월 2일 10:32");
-        assert_eq!(when(Lang::Ko, at, "2027-01-03T03:00:00Z").text(), "2026년 11월 2일 10:32");
+        assert_eq!(when(Lang::Ko, at, "2026-11-03T03:00:00Z").text(), "11월 2일 오전 10:32");
+        assert_eq!(when(Lang::Ko, at, "2027-01-03T03:00:00Z").text(), "2026년 11월 2일 오전 10:32");
         assert_eq!(when(Lang::En, at, "2026-11-02T03:00:00Z").with_zone().text(), "10:32 KST");
+        let afternoon = when(Lang::Ko, "2026-11-02T06:48:00Z", "2026-11-02T07:00:00Z").with_zone();
+        assert_eq!(afternoon.text(), "오후 3:48");
+        let night = when(Lang::Ko, "2026-11-01T15:05:00Z", "2026-11-02T07:00:00Z");
+        assert_eq!(night.text(), "오전 12:05");
     }
 
     #[test]

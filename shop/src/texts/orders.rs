@@ -22,7 +22,7 @@ texts! {
     show_all: "Show all orders", "모든 주문 보기";
 
     held_by(name, time): "{name} has been editing since {time}", "{name} 님이 {time}부터 수정 중";
-    held_by_you(time): "You have been editing since {time}", "내가 {time}부터 수정 중";
+    held_by_you(time): "You have been editing since {time}", "{time}부터 수정하고 있습니다";
     held_note_by(name, time): "{name} has had the note open since {time}", "{name} 님이 {time}부터 메모를 열어 둠";
     held_note_by_you(time): "You have had the note open since {time}", "내가 {time}부터 메모를 열어 둠";
 
@@ -32,7 +32,7 @@ texts! {
     what_next: "What would you like to do?", "무엇을 하시겠어요?";
     change_shipping: "Change the shipping details", "배송 정보 변경";
     edit_order: "Edit the whole order", "주문 전체 수정";
-    start_shipping: "Start shipping", "배송 시작";
+    start_shipping: "Start shipping", "발송 처리";
     short_of(product, left, needed):
         "Not enough in stock: {product} ({left} of {needed})",
         "재고 부족: {product} ({needed}개 중 {left}개)";
@@ -45,10 +45,10 @@ texts! {
          have it returned.",
         "이미 발송되어 더는 수정할 수 없습니다. 택배사에 배송지 변경을 요청하거나 반품을 신청하세요.";
     not_changeable_cancelled: "The order was cancelled, so it cannot be changed any more.", "취소된 주문이라 더는 수정할 수 없습니다.";
-    waits_for_payment: "Shipping can start when the order is paid.", "결제가 끝나면 배송을 시작할 수 있습니다.";
+    waits_for_payment: "Shipping can start when the order is paid.", "결제가 끝나면 발송 처리할 수 있습니다.";
     others_can_read:
-        "You can read the order meanwhile. A change of yours would have to wait until the editing is over.",
-        "그동안 주문을 볼 수 있습니다. 수정은 편집이 끝난 뒤에 할 수 있습니다.";
+        "You can read the order meanwhile. If you start something below, you are asked first, or told how long it takes.",
+        "그동안 주문을 볼 수 있습니다. 아래에서 작업을 시작하면 먼저 확인을 거치거나 언제 가능한지 알려 드립니다.";
     you_edit_elsewhere:
         "The edit form is open in another tab or on another device, or was closed a moment ago. What was typed \
          there stays there.",
@@ -58,6 +58,7 @@ texts! {
     note_heading: "Internal note", "내부 메모";
     note_only_operators: "Only operators see this.", "운영자에게만 보입니다.";
     no_note: "Nothing has been written yet.", "아직 작성된 메모가 없습니다.";
+    notes_before(count): "Earlier texts ({count})", "이전 메모 {count}건";
     edit_note: "Edit the note", "메모 수정";
     write_note: "Write a note", "메모 쓰기";
 

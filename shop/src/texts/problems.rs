@@ -29,6 +29,11 @@ texts! {
     csrf_next:
         "If you signed in again meanwhile, check what you typed and send it again.",
         "그사이 다시 로그인했다면 입력한 내용을 확인하고 다시 보내세요.";
+    no_cookies_what:
+        "Your browser sent no cookies with this form, so it was not accepted: they were deleted, or are blocked for this site. Nothing was \
+         saved. Allow cookies for this site.",
+        "브라우저가 쿠키를 보내지 않아 양식을 받지 않았습니다. 쿠키가 삭제되었거나 이 사이트에서 차단되어 있습니다. 저장된 내용은 없습니다. 이 사이트의 쿠키를 허용해 주세요.";
+    text_stays_here: "Nothing was saved, and what you typed is still here.", "저장하지 않았으며, 입력한 내용은 그대로 있습니다.";
     csrf_reload: "Go back, reload the page, and send it again.", "뒤로 돌아가 페이지를 새로 고친 뒤 다시 보내세요.";
 
     incomplete_title: "This form is incomplete", "양식이 완전하지 않습니다";
@@ -98,6 +103,7 @@ texts! {
         "Try again. If it happens again, tell us what you were doing and at what time.",
         "다시 시도해 주세요. 계속되면 무엇을 하던 중이었는지와 시각을 알려 주세요.";
 
+    out_of_stock_title(no): "Order {no}: not enough in stock", "주문 {no}: 재고가 부족합니다";
     refused_title(no): "Order {no} does not allow this any more", "주문 {no}: 지금은 할 수 없는 일입니다";
     other_person_title: "Somebody else is signed in now", "지금은 다른 사람이 로그인해 있습니다";
     other_person_what:

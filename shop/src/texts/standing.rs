@@ -5,11 +5,11 @@ use super::texts;
 texts! {
     standing_saved: "This form was already saved.", "이미 저장된 양식입니다.";
     standing_frozen(why):
-        "{why} What you typed here stays, and can be copied.",
-        "{why} 입력한 내용은 그대로 있으며 복사할 수 있습니다.";
+        "{why} Anything typed here stays, and can be copied.",
+        "{why} 여기에 입력하는 내용은 그대로 남으며 복사할 수 있습니다.";
     standing_gone:
-        "The order is not there any more, or not for you to see. What you typed here stays, and can be copied.",
-        "주문이 더 이상 없거나 볼 수 없게 되었습니다. 입력한 내용은 그대로 있으며 복사할 수 있습니다.";
+        "The order is not there any more, or not for you to see. Anything typed here stays, and can be copied.",
+        "주문이 더 이상 없거나 볼 수 없게 되었습니다. 여기에 입력하는 내용은 그대로 남으며 복사할 수 있습니다.";
     standing_resumed:
         "You were away, and nobody changed the order. You can go on.",
         "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
@@ -20,25 +20,25 @@ texts! {
         "{who} You can go on: when you save, you will see both changes side by side.",
         "{who} 계속 입력해도 됩니다. 저장할 때 두 변경을 나란히 보여 드립니다.";
     standing_elsewhere(time):
-        "You have been editing since {time}, in another tab or on another device. Moving ends the editing there; what \
-         was typed stays in both.",
-        "{time}부터 다른 탭이나 다른 기기에서 내가 수정하고 있습니다. 가져오면 그쪽의 편집이 끝나며, 입력한 내용은 양쪽에 그대로 남습니다.";
+        "You have been editing since {time}, in another tab or on another device. Moving ends the editing there. What was typed there \
+         stays there, to be copied; it is not saved, and does not come along.",
+        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다. 가져오면 그쪽의 편집이 끝납니다. 그쪽에 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
     standing_moved(time):
-        "You continued in another tab at {time}. What you typed here stays, and can be copied or brought there.",
-        "{time}에 다른 탭에서 이어서 수정했습니다. 여기에 입력한 내용은 그대로 있습니다.";
+        "You continued in another tab at {time}. Anything typed here stays, and can be copied or brought there.",
+        "{time}에 다른 탭에서 이어서 수정했습니다. 여기에 입력하는 내용은 그대로 남습니다.";
     standing_held(name, time):
-        "{name} has been editing since {time}. What you typed here stays, and can be copied.",
-        "{name} 님이 {time}부터 수정하고 있습니다. 입력한 내용은 그대로 있으며 복사할 수 있습니다.";
+        "{name} has been editing since {time}. You can type; saving waits until the order is free.",
+        "{name} 님이 {time}부터 수정하고 있습니다. 입력할 수 있지만, 주문이 풀린 뒤에 저장할 수 있습니다.";
     standing_taken(ended, name, time):
-        "{ended} {name} has been editing since {time}. Nothing that you typed is lost.",
-        "{ended} {time}부터 {name} 님이 수정하고 있습니다. 입력한 내용은 그대로 있습니다.";
-    standing_ended(ended): "{ended} Nothing that you typed is lost.", "{ended} 입력한 내용은 그대로 있습니다.";
+        "{ended} {name} has been editing since {time}. Anything typed here stays.",
+        "{ended} {time}부터 {name} 님이 수정하고 있습니다. 여기에 입력하는 내용은 그대로 남습니다.";
+    standing_ended(ended): "{ended} Anything typed here stays.", "{ended} 여기에 입력하는 내용은 그대로 남습니다.";
     standing_lapsed_changed(ended, who):
-        "{ended} {who} Nothing that you typed is lost: compare before you go on.",
-        "{ended} {who} 입력한 내용은 그대로 있습니다. 비교한 뒤 계속하세요.";
+        "{ended} {who} Compare before you go on; anything typed here stays.",
+        "{ended} {who} 비교한 뒤 계속하세요. 여기에 입력하는 내용은 그대로 남습니다.";
     standing_lapsed(ended):
-        "{ended} Nobody has changed it since, and nothing that you typed is lost.",
-        "{ended} 그사이 바꾼 사람은 없으며, 입력한 내용은 그대로 있습니다.";
+        "{ended} Nobody has changed it since. Anything typed here stays.",
+        "{ended} 그사이 바꾼 사람은 없습니다. 여기에 입력하는 내용은 그대로 남습니다.";
 
     js_offline:
         "No connection. Until {time} nobody else can edit the order, and what you type is kept in this browser.",
@@ -93,6 +93,11 @@ texts! {
         "{time}에 입력하고 저장하지 않은 내용이 있습니다. 그 뒤에 주문이 바뀌었으므로, 다시 채우면 다른 점을 보여 드립니다.";
     draft_back: "What you typed at {time} is back in the form. It is not saved yet.", "{time}에 입력한 내용을 다시 채웠습니다. 아직 저장되지 않았습니다.";
     draft_dropped: "You dropped what you had typed here, at {time}.", "{time}에 입력한 내용을 버렸습니다.";
+    unsaved_title: "You typed this and it was not saved", "입력했지만 저장되지 않은 내용입니다";
+    unsaved_at: "Typed at {time}. You can copy it; the form is gone.", "{time}에 입력했습니다. 복사할 수 있으며, 양식은 더 이상 열 수 없습니다.";
+    unsaved_copy: "Copy", "복사";
+    unsaved_copied: "Copied.", "복사했습니다.";
+    unsaved_discarded: "Discarded.", "버렸습니다.";
     draft_restore: "Put it into the form", "양식에 다시 채우기";
     draft_discard: "Drop it", "버리기";
 }

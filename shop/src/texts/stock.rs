@@ -6,7 +6,7 @@ texts! {
     stock_title: "Stock", "재고";
     stock_intro:
         "Pieces leave the stock when the parcel leaves the house: [Start shipping] takes all products of the order, or none.",
-        "상품은 발송할 때 재고에서 빠집니다. [배송 시작]은 주문의 모든 상품을 한꺼번에 출고하며, 하나라도 모자라면 아무것도 출고하지 않습니다.";
+        "상품은 발송할 때 재고에서 빠집니다. [발송 처리]은 주문의 모든 상품을 한꺼번에 출고하며, 하나라도 모자라면 아무것도 출고하지 않습니다.";
     in_stock: "In stock", "재고 수량";
     receive: "Receive", "입고";
     receive_of(product): "Receive: {product}", "입고: {product}";

@@ -21,10 +21,12 @@ texts! {
     person(name): "{name}", "{name} 님이";
     named(name): "{name}", "{name} 님";
 
+    demo_data: "Demo data", "데모 데이터";
+
     command_place: "Order placed", "주문 접수";
     command_shipping: "Shipping details changed", "배송 정보 변경";
     command_lines: "Products changed", "상품 변경";
-    command_start_shipping: "Shipping started", "배송 시작";
+    command_start_shipping: "Shipping started", "발송 처리";
     command_cancel: "Order cancelled", "주문 취소";
     command_edit: "Order edited", "주문 수정";
     command_note: "Note written", "메모 작성";
@@ -32,7 +34,7 @@ texts! {
 
     did_change_shipping(who, time): "{who} changed the shipping details at {time}.", "{time}에 {who} 배송 정보를 바꿨습니다.";
     did_change_lines(who, time): "{who} changed the products at {time}.", "{time}에 {who} 상품을 바꿨습니다.";
-    did_start_shipping(who, time): "{who} started shipping at {time}.", "{time}에 {who} 배송을 시작했습니다.";
+    did_start_shipping(who, time): "{who} started shipping at {time}.", "{time}에 {who} 발송 처리했습니다.";
     did_cancel(who, time): "{who} cancelled the order at {time}.", "{time}에 {who} 주문을 취소했습니다.";
     did_edit(who, time): "{who} edited the order at {time}.", "{time}에 {who} 주문을 수정했습니다.";
     did_write_note(who, time): "{who} changed the note at {time}.", "{time}에 {who} 메모를 바꿨습니다.";
@@ -125,7 +127,8 @@ mod tests {
         let told = |t, is_me| Lang::did(t, &change, is_me, When::new(t, at, at)).to_string();
         let time = r#"<time datetime="2025-11-02T01:32:10Z" title="2025-11-02 10:32:10 KST">10:32</time>"#;
         assert_eq!(told(Lang::En, false), format!("<bdi>박서연</bdi> started shipping at {time}."));
-        assert_eq!(told(Lang::Ko, false), format!("{time}에 <bdi>박서연</bdi> 님이 배송을 시작했습니다."));
-        assert_eq!(told(Lang::Ko, true), format!("{time}에 내가 배송을 시작했습니다."));
+        let time = time.replace("10:32</time>", "오전 10:32</time>");
+        assert_eq!(told(Lang::Ko, false), format!("{time}에 <bdi>박서연</bdi> 님이 발송 처리했습니다."));
+        assert_eq!(told(Lang::Ko, true), format!("{time}에 내가 발송 처리했습니다."));
     }
 }

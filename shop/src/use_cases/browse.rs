@@ -1,9 +1,9 @@
 //! Reading: the list of orders, and one order with its related data.
 
 use jiff::Timestamp;
-use tenure::{Loaded, LockKey, lease::Holder, version::Change};
+use tenure::{Loaded, LockKey, Version, lease::Holder, version::Change};
 
-use super::{Refusal, Shop, Short, no_such_order};
+use super::{NoteBefore, Refusal, Shop, Short, no_such_order};
 use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState};
 use crate::storage;
 
@@ -62,6 +62,8 @@ pub struct OrderView {
     pub holder: Option<Holder>,
     /// The operators' note; only operators see it.
     pub note: Option<Loaded<Note>>,
+    /// Earlier texts of the note; only operators see them.
+    pub notes_before: Vec<NoteBefore>,
     /// The people who are editing the note; only operators see them.
     pub note_editors: Vec<Holder>,
     /// The changes of the order, newest first.
@@ -100,15 +102,23 @@ impl Shop {
         let order = self.order_of(viewer, no).await?;
         let holder = self.locks.holders(&LockKey::of::<Order>(no)).await?.pop();
         let changes = self.orders.changes(no, CHANGES_SHOWN).await?;
-        let (mut note, mut note_editors, mut short) = (None, Vec::new(), Vec::new());
+        let (mut note, mut notes_before, mut note_editors, mut short) = (None, Vec::new(), Vec::new(), Vec::new());
         if viewer.is_operator() {
             if order.state() == OrderState::Preparing {
                 short = self.short_of(&order).await?;
             }
             note = self.notes.get(no).await?;
+            if let Some(note) = &note {
+                notes_before = self.notes_before(note).await?;
+            }
             note_editors = self.locks.holders(&LockKey::of::<Note>(no)).await?;
         }
-        Ok(OrderView { order, holder, note, note_editors, changes, short })
+        Ok(OrderView { order, holder, note, notes_before, note_editors, changes, short })
+    }
+
+    /// The order in an earlier version, if that is still known and this member may see it.
+    pub async fn order_in(&self, viewer: &Member, no: &OrderNo, version: Version) -> Result<Option<Order>, Refusal> {
+        Ok(self.orders.get_at(no, version).await?.filter(|order| viewer.may_see(order)))
     }
 
     /// A member by id.

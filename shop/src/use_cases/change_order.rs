@@ -40,11 +40,8 @@ impl Shop {
     ) -> Result<Version, Refusal> {
         actor.must_be(Role::Operator)?;
         let update = self.change(actor, no, seen, "start shipping").await?.within(SHIPPING_DEADLINE);
-        let update = match anyway {
-            Some(generation) => update.unless_locked_except(generation),
-            None => update.unless_locked(),
-        };
-        let update = update.also(|mut tx, order| async move { self.take_stock(&mut tx, &order).await });
+        let update =
+            unless_edited(update, anyway).also(|mut tx, order| async move { self.take_stock(&mut tx, &order).await });
         let started = self.run(actor, update, doing, Order::start_shipping).await?;
         if let Doing::Ask = doing {
             // A dry run runs no steps.
@@ -53,15 +50,17 @@ impl Shop {
         Ok(started)
     }
 
-    /// The customer, or an operator for them, cancels the order.
+    /// The customer, or an operator for them, cancels the order. A lease of an editor blocks this as it blocks
+    /// [`start_shipping`](Self::start_shipping).
     pub async fn cancel(
         &self,
         actor: &Member,
         no: &OrderNo,
         seen: VersionToken<Order>,
+        anyway: Option<i64>,
         doing: &Doing,
     ) -> Result<Version, Refusal> {
-        let update = self.change(actor, no, seen, "cancel").await?.unless_locked();
+        let update = unless_edited(self.change(actor, no, seen, "cancel").await?, anyway);
         Ok(self.run(actor, update, doing, Order::cancel).await?)
     }
 
@@ -76,6 +75,14 @@ impl Shop {
         // The owner of an order never changes, so this may be read before the transaction.
         self.order_of(actor, no).await?;
         Ok(self.orders.update(no).by(&actor.owner()).command(command).expecting(seen))
+    }
+}
+
+/// Refuses while somebody edits the order, except under the lease that the actor has seen.
+fn unless_edited(update: Update<'_, Order>, anyway: Option<i64>) -> Update<'_, Order> {
+    match anyway {
+        Some(generation) => update.unless_locked_except(generation),
+        None => update.unless_locked(),
     }
 }
 

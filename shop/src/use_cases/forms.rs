@@ -83,7 +83,8 @@ impl Shop {
             fields,
             kept_at: now(),
         };
-        storage::keep_form(&self.db, &row, MOST_KEPT).await?;
+        // Anybody can send refused forms as fast as they like, so nothing of one may stay beyond the few that are kept.
+        storage::keep_form(&self.unresolved, &row, MOST_KEPT).await?;
         Ok(Some(id))
     }
 

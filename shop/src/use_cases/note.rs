@@ -1,11 +1,25 @@
 //! The operators' note on an order: an advisory lock. Both may edit and see each other; the version decides at the save.
 
-use tenure::{Error, Lease, Loaded, LockId, LockKey, Version, VersionToken, error::UpdateError, lease::Holder};
+use tenure::{
+    Error, Lease, Loaded, LockId, LockKey, Version, VersionToken, error::UpdateError, lease::Holder, version::Change,
+};
 
 use super::change_order::as_often_as_is_safe;
 use super::{Doing, OrderView, Refusal, Shop};
 use crate::domain::{Member, Note, OrderNo, Role};
 use crate::storage::{self, SavedRow};
+
+/// How many earlier texts of a note an order's page shows.
+const NOTES_BEFORE: u32 = 3;
+
+/// An earlier text of the note.
+#[derive(Debug, Clone)]
+pub struct NoteBefore {
+    /// Who wrote it, and when.
+    pub change: Change,
+    /// The text.
+    pub text: String,
+}
 
 /// The data of an open note form.
 #[derive(Debug, Clone)]
@@ -23,6 +37,23 @@ impl Shop {
     pub async fn noted(&self, actor: &Member, no: &OrderNo) -> Result<OrderView, Refusal> {
         actor.must_be(Role::Operator)?;
         self.order(actor, no).await
+    }
+
+    /// The latest change of the note.
+    pub async fn note_change(&self, no: &OrderNo) -> Result<Option<Change>, Refusal> {
+        Ok(self.notes.changes(no, 1).await?.pop())
+    }
+
+    /// Earlier texts of the note, the latest first: one that was replaced is not gone.
+    pub(super) async fn notes_before(&self, now: &Loaded<Note>) -> Result<Vec<NoteBefore>, Refusal> {
+        let mut before = Vec::new();
+        for change in self.notes.changes(now.order_no(), NOTES_BEFORE + 1).await? {
+            let replaced = change.version < now.version();
+            if replaced && let Some(note) = self.notes.get_at(now.order_no(), change.version).await? {
+                before.push(NoteBefore { change, text: note.text().to_owned() });
+            }
+        }
+        Ok(before)
     }
 
     /// Opens the note for editing, and returns the other people who have it open.

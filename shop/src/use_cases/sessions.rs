@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use tenure::{Loaded, Wait};
+use tenure::{Loaded, LockId, Wait};
 
 use super::sign_in::BROWSER_KNOWN_FOR;
 use super::{Refusal, Shop};
@@ -152,17 +152,34 @@ impl Shop {
         Ok(goes_on.map(session).collect())
     }
 
-    /// Ends one of the member's sessions, and returns whether there was one.
+    /// Ends one of the member's sessions, and returns whether there was one. The leases of its open forms are released.
     pub async fn end_session(&self, member: &Member, id: &SessionId) -> Result<bool, Refusal> {
         let ended = storage::delete_session(&self.db, &id.0, member.id().as_str()).await?;
         self.gate.presence.forget(&id.0);
         if ended {
             tracing::info!(account = ?member.id().as_str(), "signed out");
+            self.release(member, &self.gate.open_forms.take(&id.0)).await;
         }
         Ok(ended)
     }
 
-    /// Ends every session of the member, this one too.
+    /// Releases leases of a member who has signed out. If that fails, they end with their time to live: the session has ended anyway.
+    pub async fn release(&self, member: &Member, leases: &[LockId]) {
+        for id in leases {
+            if let Err(refusal) = self.leave(member, id).await {
+                tracing::warn!(error = &refusal as &dyn std::error::Error, "a lease stays after signing out");
+            }
+        }
+    }
+
+    /// Records that a form of this session has a lease, or asks for it.
+    pub(crate) fn opens(&self, session: Option<&SessionId>, id: &LockId) {
+        if let Some(SessionId(session)) = session {
+            self.gate.open_forms.note(session, id);
+        }
+    }
+
+    /// Ends every session of the member, this one too, and releases all their leases.
     pub async fn end_all_sessions(&self, member: &Member) -> Result<(), Refusal> {
         let update = self.members.update(member.id()).by(&member.owner()).command("sign out everywhere");
         let update = update.also(|mut tx, _| async move {
@@ -176,6 +193,9 @@ impl Shop {
             Ok(_) => tracing::info!(account = ?member.id().as_str(), "signed out everywhere"),
             Err(tenure::error::UpdateError::Failed(error)) => return Err(error.into()),
             Err(tenure::error::UpdateError::Refused(never)) => match never {},
+        }
+        if let Err(error) = self.locks.release_all(member.id().as_str()).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "leases stay after signing out");
         }
         Ok(())
     }

@@ -58,11 +58,11 @@ async fn corrected_order_form_does_not_conflict_with_itself() {
     let minji = server.sign_in("minji").await;
     let form = minji.edit(ORDER).await.form(SAVE).with("message", "first");
     minji.submit(form.clone()).await.is(200);
-    // The save released the lease. While somebody else has the order the form is finished, and nothing says that "second" is saved.
+    // The save released the lease. While somebody else has the order, nothing says that "second" is saved.
     let park = server.sign_in("park").await;
     let his = park.edit(ORDER).await.is(200).form("/orders/2026-000300/edit/leave");
     let refused = minji.submit(form.clone().with("message", "second")).await;
-    assert_eq!(refused.is(410).says("second").state(), "OE-29");
+    assert_eq!(refused.is(423).says("second").state(), "LP-1");
     park.submit(his).await.is(200);
     // Then it is her own version that she changes.
     minji.submit(form.with("message", "second")).await.is(200).says("second");

@@ -20,4 +20,6 @@ mod sign_in;
 mod stock;
 mod supervision;
 mod support;
+mod unsaved;
 mod verdicts;
+mod words;

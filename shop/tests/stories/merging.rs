@@ -8,7 +8,6 @@ use tenure::{LockMode, Owner, Repository};
 use super::support::{Browser, Form, ORDER, Page, Server, token};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
-const EDIT: &str = "/orders/2026-000300/edit";
 const SAVE: &str = "/orders/2026-000300/edit/save";
 const START: &str = "/orders/2026-000300/start-shipping";
 

@@ -387,3 +387,56 @@ async fn a_database_of_an_older_shop_is_brought_up_to_date() {
     assert!(shop.demo_members().await.unwrap().is_empty());
     db.close().await;
 }
+
+const EDIT: &str = "/orders/2026-000300/edit/save";
+
+#[tokio::test]
+async fn signing_out_frees_the_orders_of_this_browser_at_once() {
+    let server = Server::start().await;
+    let (here, elsewhere, park) =
+        (server.sign_in("minji").await, server.sign_in("minji").await, server.sign_in("park").await);
+    for no in ["one", "two"] {
+        server.place(no).await;
+    }
+    elsewhere.edit("one").await.is(200);
+    let two_tabs = [here.edit(ORDER).await, here.get("/orders/two/shipping").await];
+    let shipping = two_tabs[1].form("/orders/two/shipping");
+    assert_eq!(here.beat("shipping", &shipping, "take").await.1["mode"], "held");
+    assert_eq!(server.held().await.len(), 3);
+    let out = here.submit(two_tabs[0].form("/sign-out")).await;
+    assert!(out.html.contains("has been erased"), "{}", out.html);
+    // What she has open in another browser stays hers.
+    assert_eq!(server.held().await.len(), 1);
+    park.edit(ORDER).await.is(200);
+    park.edit("one").await.is(423);
+}
+
+#[tokio::test]
+async fn sign_out_releases_the_leases_that_the_page_names() {
+    let server = Server::start().await;
+    let (here, elsewhere) = (server.sign_in("minji").await, server.sign_in("minji").await);
+    // Granted to another session, as by another process.
+    let named = elsewhere.edit(ORDER).await.form(EDIT).value("lid").to_owned();
+    server.place("one").await;
+    let parks = server.sign_in("park").await.edit("one").await.form("/orders/one/edit/save");
+    let mut form = here.get("/orders").await.form("/sign-out");
+    form.fields.extend([("lid".into(), parks.value("lid").into()), ("lid".into(), "x".into()), ("lid".into(), named)]);
+    here.submit(form).await.is(200);
+    assert_eq!(server.held().await, [("park".into(), 1)]);
+}
+
+#[tokio::test]
+async fn ended_session_elsewhere_frees_its_orders() {
+    let server = Server::start().await;
+    let (there, here) = (sign_in_as(&server, CHROME).await, server.sign_in("minji").await);
+    server.place("one").await;
+    there.edit(ORDER).await.is(200);
+    let ends = here.get("/account").await.forms("/account/sessions/end");
+    let hers = here.edit("one").await.is(200).form("/orders/one/edit/save");
+    // The one of this browser comes first.
+    here.submit(ends[1].clone()).await.is(200);
+    assert_eq!(server.held().await.len(), 1);
+    assert_eq!(here.beat("edit", &hers, "keep").await.1["mode"], "held");
+    here.submit(here.get("/account").await.form("/account/sign-out-everywhere")).await.is(200);
+    assert_eq!(server.held().await, []);
+}

@@ -196,6 +196,13 @@ impl Browser {
         (page.status.as_u16(), serde_json::from_str(&page.html).unwrap_or_default())
     }
 
+    /// The hidden fields of a new form, as the page of this person's script requests them.
+    pub async fn new_form(&self, person: &str) -> (u16, serde_json::Value) {
+        let page = self.get(&format!("/tenure/form?person={person}")).await;
+        let answer: serde_json::Value = serde_json::from_str(&page.html).unwrap_or_default();
+        (page.status.as_u16(), answer["fields"].clone())
+    }
+
     async fn send(&self, request: reqwest::RequestBuilder) -> Page {
         Page::of(request.send().await.unwrap()).await
     }

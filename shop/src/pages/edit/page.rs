@@ -103,7 +103,15 @@ pub(super) async fn draw(
     match (&verdict, no_lock) {
         (Verdict::Editing { lease, .. } | Verdict::Outdated { lease: Some(lease), .. }, _) => {
             let lease = lease.clone();
-            editing(visit, attempt, (form, id), &view, &lease, &verdict, mistakes)
+            let rows = match attempt.seen.filter(|_| moved) {
+                Some(seen) if attempt.fields.is_blank() => {
+                    let own = Fields::of_shipping(view.order.shipping()).with_lines(view.order.lines());
+                    compare::since(shop, &visit, &view, seen, &own).await
+                }
+                Some(seen) => compare::since(shop, &visit, &view, seen, attempt.fields).await,
+                None => Vec::new(),
+            };
+            editing(visit, attempt, (form, id), &view, &lease, &verdict, (mistakes, rows))
         }
         (Verdict::Saved, _) => problem::already_saved(visit.frame, attempt.no),
         (Verdict::Frozen(_), _) => {
@@ -134,7 +142,7 @@ fn editing(
     view: &OrderView,
     lease: &Holder,
     verdict: &Verdict<OrderState>,
-    mistakes: Vec<Mistake>,
+    (mistakes, rows): (Vec<Mistake>, Vec<Row>),
 ) -> Response {
     let (frame, order) = (visit.frame, &view.order);
     let Attempt { no, seen, fields, .. } = attempt;
@@ -170,11 +178,14 @@ fn editing(
         gone_lines: gone.collect(),
         returned: !is_blank && !goes_on && mistakes.is_empty() && !has_moved,
         moved: has_moved.then(|| t.moved_since(frame.latest(&view.changes))),
-        rows: if has_moved { compare::typed_rows(t, order, typed) } else { Vec::new() },
+        rows,
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,
     };
+    if page.f.script && !page.mistakes.is_empty() {
+        return problem::mistakes_told(&page.f, &page.mistakes);
+    }
     let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     Versioned(now, page.f.answer(status, &page)).into_response()
 }
