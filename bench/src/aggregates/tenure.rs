@@ -88,11 +88,13 @@ impl Side {
             }
             Operation::OwnStatement => {
                 let mut tx = self.database.begin().await?;
-                match self.backend {
-                    Backend::Sqlite => drop(sqlx::query(OWN).bind(&no).execute(tx.sqlite()?).await?),
-                    Backend::Postgres => drop(sqlx::query(OWN_NUMBERED).bind(&no).execute(tx.postgres()?).await?),
-                    Backend::MySql => drop(sqlx::query(OWN).bind(&no).execute(tx.mysql()?).await?),
-                }
+                let _changed = match self.backend {
+                    Backend::Sqlite => sqlx::query(OWN).bind(&no).execute(tx.sqlite()?).await?.rows_affected(),
+                    Backend::Postgres => {
+                        sqlx::query(OWN_NUMBERED).bind(&no).execute(tx.postgres()?).await?.rows_affected()
+                    }
+                    Backend::MySql => sqlx::query(OWN).bind(&no).execute(tx.mysql()?).await?.rows_affected(),
+                };
                 tx.commit().await?;
             }
             Operation::SaveAll => {
