@@ -27,8 +27,7 @@ cases!(
     save_ends_at_its_limit_on_a_silent_network,
     load_and_lock_end_in_time_on_a_silent_network,
     commit_without_a_response_in_time_is_unknown,
-    lost_lock_response_is_unknown_and_can_be_repeated,
-    lost_lock_request_that_nobody_can_repeat_is_undone
+    lost_lock_response_is_unknown_and_can_be_repeated
 );
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use crate::storage::EndSession;
 pub(super) struct GuardLimit {
     limit: Duration,
     until: Instant,
-    /// Whether the transaction, or its session, was ended: whoever sets it first decides.
+    /// Whether the transaction, or its session, was ended: the first one to set it decides.
     ended: Arc<AtomicBool>,
     watching: JoinHandle<()>,
 }

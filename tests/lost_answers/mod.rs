@@ -174,6 +174,7 @@ pub async fn commit_without_a_response_in_time_is_unknown(kind: Kind) {
     assert!(bank.balance().await < 2);
 }
 
+#[allow(dead_code, reason = "on PostgreSQL the proxy loses the request with the answer, so nothing is granted")]
 pub async fn lost_lock_request_that_nobody_can_repeat_is_undone(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let (locks, kim) = (LockManager::new(&bank.db), Owner::new("kim", "Kim"));
