@@ -19,7 +19,7 @@ pub(crate) struct Step {
     /// Its name on the command line.
     pub(crate) name: &'static str,
     /// The first arguments of cargo.
-    pub(crate) cargo: &'static [&'static str],
+    pub(crate) cargo: &'static str,
     /// The test programs, if not all.
     pub(crate) programs: &'static [&'static str],
     /// The names of the tests, if not all.
@@ -39,7 +39,7 @@ pub(crate) struct Step {
 }
 
 /// The build of all test programs: one selection of packages and features, or cargo would build the drivers and the runtime anew for each.
-pub(crate) const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
+const EVERYTHING: &str = "test --workspace --all-features --no-fail-fast";
 
 /// The result of a step.
 pub(crate) struct Ran {
@@ -61,7 +61,7 @@ impl Ran {
 }
 
 impl Step {
-    pub(crate) const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
+    pub(crate) const fn new(name: &'static str, cargo: &'static str) -> Self {
         Step {
             name,
             cargo,
@@ -78,13 +78,13 @@ impl Step {
 
     /// A step that runs these test programs, of any package.
     pub(crate) const fn of_programs(name: &'static str, programs: &'static [&'static str]) -> Self {
-        Step { programs, ..Step::new(name, &EVERYTHING) }
+        Step { programs, ..Step::new(name, EVERYTHING) }
     }
 
     /// The arguments of cargo that select what is built.
     pub(crate) fn selection(&self) -> impl Iterator<Item = &'static str> {
         let programs = self.programs.iter().flat_map(|program| ["--test", program]);
-        self.cargo.iter().copied().chain(programs)
+        self.cargo.split_whitespace().chain(programs)
     }
 
     fn arguments(&self) -> impl Iterator<Item = &'static str> {
@@ -101,8 +101,10 @@ impl Step {
         let engine = engine.into_iter().flat_map(|engine| [engine.kind.programs_variable(), engine.kind.variable()]);
         let found =
             servers.chain(engine).chain(self.axe.then_some(axe::VARIABLE)).map(|variable| format!("{variable}=… "));
-        let cargo = self.arguments().collect::<Vec<_>>().join(" ");
-        format!("{}cargo {cargo}", environment.chain(found).collect::<String>())
+        // A shell would replace a star with files.
+        let quoted = |word: &str| if word.contains('*') { format!(" '{word}'") } else { format!(" {word}") };
+        let words = self.arguments().map(quoted);
+        environment.chain(found).chain(["cargo".to_owned()]).chain(words).collect()
     }
 
     fn packages(&self) -> impl Iterator<Item = &'static str> {
