@@ -1,6 +1,6 @@
 //! The two files that SQLite keeps beside the database: the newest commits are in the log (`-wal`), and the locks on the shared memory
-//! (`-shm`). Two processes that use different ones of the same database lock and save past each other. And whoever closes any handle of a
-//! file releases all locks that the process has on it, as POSIX demands.
+//! (`-shm`). Two processes that use different ones of the same database lock and save past each other. And when a process closes any
+//! handle of a file, all locks that it has on that file are released, as POSIX demands.
 
 use std::path::{Path, PathBuf};
 
