@@ -18,8 +18,7 @@
 //! | 200, [`HeartbeatResponse`] | the [verdict](crate::verdict), in the application's words |
 //! | 401 `session-expired` | nobody is signed in; the lease continues |
 //! | 409 `other-person` | another person is signed in now |
-//! | 403 `csrf-failed` | with [`fresh`](crate::fresh), if the application has the browser's [key](crate::browser_key) in the extensions |
-//! | 400 `bad-form` | |
+//! | 403 `csrf-failed`, 400 `bad-form` | |
 //! | 404 `not-found` | the aggregate was deleted |
 //! | 503 | the database did not answer; the same request may be repeated |
 //!
@@ -79,7 +78,6 @@ pub use response::HeartbeatResponse;
 
 use crate::csrf::CsrfToken;
 use crate::form_id::FormId;
-use crate::fresh::Fresh;
 use crate::leases::PARTING_GRACE;
 use crate::problem::Problem;
 use crate::verdict::{Facts, Mine, Moved};
@@ -136,15 +134,14 @@ impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
     async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
         let owner = request.extensions().get::<Owner>().cloned().ok_or_else(signed_out)?;
         let token = request.extract_parts_with_state::<SessionToken, S>(state).await.unwrap_or(SessionToken(None)).0;
-        let fresh =
-            token.as_ref().zip(request.extensions().get()).map(|(token, key)| Fresh::new(token, key, &owner.id));
         let sent = Form::<Fields>::from_request(request, state).await;
         let Form(sent) = sent.map_err(|rejection| bad(rejection.body_text()))?;
         if sent.person != owner.id {
             return Err(other_person());
         }
         if sent.want == Want::Take && !token.is_some_and(|token| token.admits(&sent.csrf)) {
-            return Err(not_of_this_session(fresh));
+            let detail = "The form does not belong to this browser's session. Load the page again.";
+            return Err(Problem::new(403, "csrf-failed", "Refused").detail(detail).action("reload"));
         }
         let wrong = |field| bad(format!("the field `{field}` is not what it has to be"));
         let seen = match sent.version.as_str() {
@@ -387,16 +384,6 @@ fn signed_out() -> Problem {
     let detail = "You are signed out. A lease that the form has stays until its time is up: sign in again in another tab, \
                   then go on.";
     Problem::new(401, "session-expired", "Signed out").detail(detail).action("sign-in")
-}
-
-/// With what the form needs to go on: its person is signed in, and the browser's cookies may have been deleted.
-fn not_of_this_session(fresh: Option<Fresh>) -> Problem {
-    let detail = "The form does not belong to this browser's session. Load the page again.";
-    let problem = Problem::new(403, "csrf-failed", "Refused").detail(detail).action("reload");
-    match fresh {
-        Some(fresh) => problem.member("fresh", fresh),
-        None => problem,
-    }
 }
 
 fn other_person() -> Problem {

@@ -6,7 +6,6 @@
 //! - [`leases`]: the release of a lease, and the scripts that pages load;
 //! - [`sent`]: the response to a form, for browsers and for the page's script;
 //! - [`browser_key`], [`form_id`]: pages with their own address, without a lock id in it;
-//! - [`fresh`]: what an open form needs to go on, if its token or its lease is gone;
 //! - [`problem`]: refusals as RFC 9457 problem details, with the possible next actions;
 //! - [`versions`]: `ETag` and `If-Match`, for clients that save by request instead of by form;
 //! - [`csrf`]: an unsafe request needs the page's own token. Put `tower_http::csrf::CsrfLayer` before it, which refuses
@@ -23,7 +22,6 @@ pub mod beat;
 pub mod browser_key;
 pub mod csrf;
 pub mod form_id;
-pub mod fresh;
 pub mod leases;
 pub mod now;
 pub mod problem;

@@ -10,8 +10,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::fresh::Fresh;
-
 /// Whether the request comes from the page's script, and not from the browser.
 pub fn is_script(headers: &HeaderMap) -> bool {
     headers
@@ -27,28 +25,26 @@ pub struct Sent {
     pub next: String,
     /// Whether the form was saved or left for good: then its draft is deleted.
     pub done: bool,
-    /// The version that the save created, for a page that stays because more was typed meanwhile.
+    /// The token of the version that the save created. With it a page stays if its person typed while it was saved, and what they typed
+    /// is their next change; without it the page is left, and that text is a draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The identity of the next change of such a page, see [`fresh`](crate::fresh).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fresh: Option<Fresh>,
 }
 
 impl Sent {
     /// The form succeeded.
     pub fn done(next: impl Into<String>) -> Self {
-        Sent { next: next.into(), done: true, version: None, fresh: None }
+        Sent { next: next.into(), done: true, version: None }
+    }
+
+    /// Sets the version that the save created, if the form fits it: no rows were added or removed.
+    pub fn version(self, token: impl std::fmt::Display) -> Self {
+        Sent { version: Some(token.to_string()), ..self }
     }
 
     /// The form was refused: the next page says why, and contains the typed text.
     pub fn refused(next: impl Into<String>) -> Self {
-        Sent { next: next.into(), done: false, version: None, fresh: None }
-    }
-
-    /// Adds what a page needs to go on from this save.
-    pub fn going_on(self, version: impl ToString, fresh: Option<Fresh>) -> Self {
-        Sent { version: Some(version.to_string()), fresh, ..self }
+        Sent { next: next.into(), done: false, version: None }
     }
 
     /// As the sender expects it: see [`is_script`].

@@ -194,6 +194,12 @@ impl Fields {
     pub(crate) fn removes(&self, line_no: u32) -> bool {
         self.has(&removal(line_no)) || self.get(&quantity(line_no)) == Some(REMOVE)
     }
+
+    /// Whether lines are added or removed.
+    pub(crate) fn changes_rows(&self) -> bool {
+        self.lines().any(|line_no| self.removes(line_no))
+            || NEW_LINE.iter().any(|name| self.all(name).any(|value| !value.trim().is_empty()))
+    }
 }
 
 fn is_password(name: &str) -> bool {

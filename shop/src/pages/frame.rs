@@ -11,9 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{Html as HtmlBody, IntoResponse, Response};
 use jiff::Timestamp;
 use tenure::version::Change;
-use tenure_web::browser_key::BrowserKey;
 use tenure_web::csrf::CsrfToken;
-use tenure_web::fresh::Fresh;
 use tenure_web::sent::is_script;
 
 use super::fields::Fields;
@@ -49,8 +47,6 @@ pub(crate) struct Frame {
     path: String,
     /// Whether this request chose the language, so that it must be remembered.
     chosen: bool,
-    /// The browser's key.
-    key: Option<BrowserKey>,
     /// Whether the browser sent the cookie of its key.
     pub(crate) has_cookies: bool,
 }
@@ -87,7 +83,6 @@ impl Frame {
             },
             sent_again: None,
             chosen: query.is_some_and(|code| code.parse::<Lang>().is_ok()),
-            key: parts.extensions.get().cloned(),
             has_cookies: parts.extensions.get().is_none_or(|SentCookies(sent)| *sent),
         }
     }
@@ -101,12 +96,6 @@ impl Frame {
     /// The id of the viewer, for forms: typed text belongs to them.
     pub(crate) fn person(&self) -> &str {
         self.member.as_ref().map_or("", |member| member.id().as_str())
-    }
-
-    /// What an open form of the viewer needs to go on.
-    pub(crate) fn fresh(&self) -> Option<Fresh> {
-        let (key, member) = (self.key.as_ref()?, self.member.as_ref()?.id().as_str());
-        Some(Fresh::new(&key.csrf(Some(member)), key, member))
     }
 
     /// An instant, formatted for this page.

@@ -77,7 +77,8 @@ pub(super) fn seen<A>(
 pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Result<Flash, Refusal>) -> Response {
     let refusal = match done {
         Ok(flash) => {
-            let sent = going_on(shop, &visit, &attempt, Sent::done(order_url(attempt.no))).await;
+            let sent =
+                Sent { version: next_version(shop, &visit, &attempt).await, ..Sent::done(order_url(attempt.no)) };
             let mut response = sent.answer(visit.frame.script);
             flash.leave(&mut response);
             return response;
@@ -94,19 +95,20 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
     }
 }
 
-/// For the page's script, also what a page needs that stays because more was typed while it was saved.
-async fn going_on(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>, sent: Sent) -> Sent {
-    let Ok(form) = attempt.fields.text("form_id").parse() else { return sent };
-    if !visit.frame.script {
-        return sent;
+/// The version on which the page's script goes on, if its person typed more while the form was saved. An edit form that added or
+/// removed lines does not: its rows are no longer those of the order.
+async fn next_version(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Option<String> {
+    let fields = attempt.fields;
+    if !visit.frame.script || fields.changes_rows() {
+        return None;
     }
-    let fresh = visit.frame.fresh();
-    match shop.saved(&visit.member, form).await {
-        Ok(Some(saved)) if attempt.what == What::SaveNote => {
-            sent.going_on(VersionToken::<Note>::new(attempt.no, saved.version), fresh)
+    let saved = shop.saved(&visit.member, fields.text("form_id").parse().ok()?).await.ok()??;
+    match attempt.what {
+        What::SaveNote => Some(VersionToken::<Note>::new(attempt.no, saved.version).to_string()),
+        What::SaveEdit | What::ChangeShipping => {
+            Some(VersionToken::<Order>::new(attempt.no, saved.version).to_string())
         }
-        Ok(Some(saved)) => sent.going_on(VersionToken::<Order>::new(attempt.no, saved.version), fresh),
-        _ => sent,
+        _ => None,
     }
 }
 

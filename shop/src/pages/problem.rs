@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tenure::{Owner, error::DatabaseError};
 use tenure_web::csrf::CsrfRejection;
-use tenure_web::fresh::Fresh;
 
 use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
 use super::frame::Frame;
@@ -30,8 +29,6 @@ pub(super) struct ProblemPage {
     said: Vec<Html>,
     typed: Vec<(Html, String)>,
     typed_said: &'static str,
-    /// For the page's script: what the form needs to be sent again.
-    fresh: Option<Fresh>,
     /// For drafts of forms that are gone.
     unsaved: Option<Unsaved>,
     retry: Option<Retry>,
@@ -59,7 +56,6 @@ impl ProblemPage {
             said: Vec::new(),
             typed: Vec::new(),
             typed_said: frame.t.still_here(),
-            fresh: None,
             unsaved: None,
             retry: None,
             retry_label: frame.t.try_again(),
@@ -115,7 +111,7 @@ impl ProblemPage {
         }
         let mut response = if self.f.script {
             let detail: Vec<_> = self.said.iter().map(Html::plain).collect();
-            let message = ScriptMessage { code: self.f.state, detail: detail.join(" "), fresh: self.fresh };
+            let message = ScriptMessage { code: self.f.state, detail: detail.join(" ") };
             (status, Json(message)).into_response()
         } else {
             self.f.answer(status, &self)
@@ -132,15 +128,12 @@ impl ProblemPage {
 struct ScriptMessage {
     code: &'static str,
     detail: String,
-    /// What the form needs to be sent again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fresh: Option<Fresh>,
 }
 
 /// The refusal of a form that could not be kept, for the page's script: that stays on its page, with the text.
 pub(super) fn told(frame: &Frame, status: StatusCode, code: &'static str, said: &[Html]) -> Response {
     let detail: Vec<_> = said.iter().map(Html::plain).chain([frame.t.text_stays_here().to_owned()]).collect();
-    (status, Json(ScriptMessage { code, detail: detail.join(" "), fresh: None })).into_response()
+    (status, Json(ScriptMessage { code, detail: detail.join(" ") })).into_response()
 }
 
 /// 422 for the page's script: the mistakes in the text, one after the other.
@@ -173,16 +166,13 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::BAD_REQUEST);
     let page = if status == StatusCode::FORBIDDEN {
         // Cross-site requests do not reach this page, and nothing is sent unchecked.
-        let is_own = typed.get("person").is_some_and(|person| person == frame.person());
-        let fresh = frame.fresh().filter(|_| is_own);
-        let next = match (typed.is_blank(), frame.script) {
-            (_, true) if is_own => t.csrf_again(),
-            (true, _) => t.csrf_reload(),
-            (false, _) => t.csrf_next(),
+        let next = match (frame.script, typed.is_blank()) {
+            (true, _) => t.csrf_again(),
+            (false, true) => t.csrf_reload(),
+            (false, false) => t.csrf_next(),
         };
         let what = if frame.has_cookies { t.csrf_what() } else { t.no_cookies_what() };
-        let page = ProblemPage::new(frame.state("E-403"), t.csrf_title()).say(what).say(next);
-        ProblemPage { fresh, ..page.send_again(typed) }
+        ProblemPage::new(frame.state("csrf-failed"), t.csrf_title()).say(what).say(next).send_again(typed)
     } else {
         let page = ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.unreadable_what());
         page.say(t.incomplete_next()).typed(typed)

@@ -86,7 +86,7 @@ impl Standing {
     pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
         let (state, said) = words(f, kind, verdict);
         let actions = actions(verdict);
-        let told = HeartbeatResponse::new(me, verdict).under(&kind.policy()).fresh(f.fresh());
+        let told = HeartbeatResponse::new(me, verdict).under(&kind.policy());
         let told = told.state(state).said(said.plain()).actions(actions.iter().copied());
         let told = if let Verdict::Saved = verdict { told.next(order_url(no)) } else { told };
         let (mode, expires_in_ms, idle_in_ms) = (told.mode, told.expires_in_ms, told.idle_in_ms);

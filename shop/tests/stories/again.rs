@@ -239,7 +239,7 @@ async fn script_responses_are_redirect_targets_not_pages() {
     let (status, saved) = minji.send_by_script(&form.clone().with("message", "hi")).await;
     assert_eq!((status, &saved["done"], &saved["next"]), (200, &true.into(), &"/orders/2026-000300".into()));
     let (status, refused) = minji.send_by_script(&form.clone().with("csrf", "0")).await;
-    assert_eq!((status, &refused["code"]), (403, &"E-403".into()));
+    assert_eq!((status, &refused["code"]), (403, &"csrf-failed".into()));
     let (status, refused) = server.browser().send_by_script(&form).await;
     assert!(status == 401 && refused["detail"].as_str().unwrap().contains("signed in"), "{refused}");
     let (status, other) = park.send_by_script(&form).await;

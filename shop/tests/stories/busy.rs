@@ -100,7 +100,7 @@ async fn form_without_cookies_is_resent_with_one_button() {
     let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에");
     let cleared = server.sign_in("park").await;
     let refused = cleared.submit(form).await;
-    assert_eq!(refused.is(403).says("문 앞에").state(), "E-403");
+    assert_eq!(refused.is(403).says("문 앞에").state(), "csrf-failed");
     cleared.submit(refused.form(SHIPPING)).await.is(200).says("문 앞에");
 }
 

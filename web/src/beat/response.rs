@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::Serialize;
 use tenure::{LockPolicy, Owner};
 
-use crate::fresh::Fresh;
 use crate::verdict::Verdict;
 
 /// The state of a form, for its page's script. The server provides the texts; the script only displays them.
@@ -32,9 +31,6 @@ pub struct HeartbeatResponse {
     pub person: String,
     /// The address to go to when the form is finished.
     pub next: Option<String>,
-    /// A new identity for the form, see [`fresh`](crate::fresh).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fresh: Option<Fresh>,
     /// The time since the person's last input, of the form's own lease.
     #[serde(skip)]
     idle: Option<Duration>,
@@ -61,7 +57,6 @@ impl HeartbeatResponse {
             generation,
             person: me.id.clone(),
             next: None,
-            fresh: None,
             idle: lease.map(|lease| lease.idle),
         }
     }
@@ -96,12 +91,6 @@ impl HeartbeatResponse {
     /// Sets the visible buttons.
     pub fn actions(self, actions: impl IntoIterator<Item = &'static str>) -> Self {
         HeartbeatResponse { actions: actions.into_iter().collect(), ..self }
-    }
-
-    /// Offers a new identity to a form that has no lease.
-    pub fn fresh(self, fresh: Option<Fresh>) -> Self {
-        let fresh = fresh.filter(|_| self.expires_in_ms.is_none());
-        HeartbeatResponse { fresh, ..self }
     }
 
     /// The form is finished; sets the address to go to.
