@@ -101,7 +101,10 @@ static THEN: [Step; 12] = [
         )
     },
     // The examples, the guide, the order of imports.
-    Step::of_programs("documents", &["architecture", "documents", "dropped_calls", "examples", "guide", "guide_testing"]),
+    Step::of_programs(
+        "documents",
+        &["architecture", "documents", "dropped_calls", "examples", "guide", "guide_testing"],
+    ),
     // Not the derives' errors: their crate is another build of everything. `cargo xtask verify derive` has them.
     Step { options: &["--skip", "mistakes_are_explained_where_they_are"], ..Step::of_programs("derive", &["derive"]) },
     // The examples in the documentation of items.

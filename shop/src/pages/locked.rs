@@ -11,7 +11,6 @@ use tenure::{
     lease::{Holder, Presence},
 };
 use tenure_web::form_id::FormId;
-use tenure_web::verdict::free_in;
 
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
@@ -127,7 +126,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         typed: typed(frame.t, attempt.fields),
         seen: attempt.seen,
         next_form: FormId::random(),
-        free_in: free_in(&holder, &shop.locks().policy("Order")),
+        free_in: shop.free_in(&holder),
         holder,
         f: frame.state(state),
     };

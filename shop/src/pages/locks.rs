@@ -5,11 +5,10 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::{
-    LockKey, LockManager,
+    LockKey,
     error::{BreakError, ListError},
     lease::{Cursor, Holder, TransferRequest},
 };
-use tenure_web::verdict::free_in;
 
 use super::fields::{Fields, Pairs};
 use super::flash::Flash;
@@ -32,7 +31,7 @@ const KINDS: [&str; 2] = ["Order", "Note"];
 #[template(path = "locks.html")]
 struct LocksPage {
     f: Frame,
-    locks: LockManager,
+    shop: Shop,
     kind: Option<&'static str>,
     held: Vec<Holder>,
     /// The start of this page, if it is not the first one, and of the next one.
@@ -80,7 +79,7 @@ impl LocksPage {
     }
 
     fn left(&self, holder: &Holder) -> String {
-        left(self.f.t, free_in(holder, &self.locks.policy(holder.key.kind())))
+        left(self.f.t, self.shop.free_in(holder))
     }
 
     fn is_open(&self, holder: &Holder) -> bool {
@@ -225,7 +224,7 @@ fn list(
 ) -> Response {
     let mut page = LocksPage {
         f: visit.frame.state(state),
-        locks: shop.locks().clone(),
+        shop: shop.clone(),
         kind,
         held,
         after,

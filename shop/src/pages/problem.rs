@@ -166,7 +166,11 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::BAD_REQUEST);
     let page = if status == StatusCode::FORBIDDEN {
         // Cross-site requests do not reach this page, and nothing is sent unchecked.
-        let next = if typed.is_blank() { t.csrf_reload() } else { t.csrf_next() };
+        let next = match (frame.script, typed.is_blank()) {
+            (true, _) => t.csrf_again(),
+            (false, true) => t.csrf_reload(),
+            (false, false) => t.csrf_next(),
+        };
         let what = if frame.has_cookies { t.csrf_what() } else { t.no_cookies_what() };
         ProblemPage::new(frame.state("csrf-failed"), t.csrf_title()).say(what).say(next).send_again(typed)
     } else {

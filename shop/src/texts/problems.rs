@@ -29,6 +29,9 @@ texts! {
     csrf_next:
         "If you signed in again meanwhile, check what you typed and send it again.",
         "그사이 다시 로그인했다면 입력한 내용을 확인하고 다시 보내세요.";
+    csrf_again:
+        "What you typed is still here: check it, and save again.",
+        "입력한 내용은 그대로 있습니다. 확인한 뒤 다시 저장하세요.";
     no_cookies_what:
         "Your browser sent no cookies with this form, so it was not accepted: they were deleted, or are blocked for this site. Nothing was \
          saved. Allow cookies for this site.",

@@ -1,9 +1,12 @@
 //! The lock console: the current leases, and ending a lease whose holder does not return.
 
+use std::time::Duration;
+
 use tenure::{
     LockKey,
     lease::{Cursor, Holder},
 };
+use tenure_web::verdict::free_in;
 
 use super::{Refusal, Shop};
 use crate::domain::{Member, Role};
@@ -21,6 +24,11 @@ pub struct HeldPage {
 }
 
 impl Shop {
+    /// The time until this lock is free, if its holder does nothing more.
+    pub fn free_in(&self, holder: &Holder) -> Duration {
+        free_in(holder, &self.locks.policy(holder.key.kind()))
+    }
+
     /// The current leases, of one type or of all, page by page; `after` is the end of the previous page.
     pub async fn held(&self, actor: &Member, kind: Option<&str>, after: Option<Cursor>) -> Result<HeldPage, Refusal> {
         actor.must_be(Role::Operator)?;
