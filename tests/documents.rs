@@ -1,5 +1,4 @@
-//! The tests and files named in the tables of `docs/` exist. (`docs/guarantees.md` is read by `xtask`, which also makes the changes
-//! that it names: `xtask/src/guarantees/check.rs`.)
+//! The tests and files named in the tables of `docs/` exist.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -94,6 +93,26 @@ fn every_threat_names_a_test_that_is_there() {
             wrong.push(format!("{}: no test", row[0]));
         }
         wrong.extend(missing(tests, &functions));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_guarantee_names_tests_and_rooms_that_are_there() {
+    let functions = functions();
+    let rows = rows("docs/guarantees.md");
+    assert!(rows.len() > 40, "the tables are not found");
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let [guarantee, tests, rooms] = &row[..] else { panic!("{row:?} has no three cells") };
+        if !matches!(quoted(tests).len(), 1..=3) || !quoted(tests).iter().all(|test| test.contains("::")) {
+            wrong.push(format!("{guarantee}: it names one to three tests, as file::name"));
+        }
+        wrong.extend(missing(tests, &functions));
+        if quoted(rooms).is_empty() {
+            wrong.push(format!("{guarantee}: no file or folder that keeps it"));
+        }
+        wrong.extend(quoted(rooms).iter().filter(|room| !root().join(room).exists()).map(|room| (*room).to_owned()));
     }
     assert_eq!(wrong, Vec::<String>::new());
 }

@@ -11,7 +11,6 @@ mod deny;
 mod engines;
 mod failures;
 mod fuzz;
-mod guarantees;
 mod guide;
 mod load;
 mod mutants;
@@ -21,6 +20,7 @@ mod quick;
 mod readme;
 mod servers;
 mod simulate;
+mod sql_changes;
 mod steps;
 mod tools;
 mod verify;
@@ -74,17 +74,11 @@ enum Chore {
     Readme,
     /// Pack each crate that is published, build it from its package, and check its contents
     Package,
-    /// Make each change that docs/guarantees.md names in a copy of the project, and see a test fail
-    Guarantees {
-        /// Only rows with this in their section, guarantee or tests; may be given several times
+    /// Make each change of xtask/src/sql_changes.txt in a copy of the project, and see its test fail
+    SqlChanges {
+        /// Only changes with this in their rule or test; may be given several times
         #[arg(long, value_name = "SUBSTRING")]
         only: Vec<String>,
-        /// Only the K-th of N parts of the rows: all of them take hours
-        #[arg(long, value_name = "K/N", default_value = "1/1")]
-        shard: guarantees::Shard,
-        /// Print the rows with their changes, and run nothing
-        #[arg(long)]
-        list: bool,
     },
     /// Run the suites on other versions of the servers, each fetched into target/engines
     Engines {
@@ -176,7 +170,7 @@ fn main() -> ExitCode {
         Chore::Guide => guide::run(),
         Chore::Readme => readme::run(),
         Chore::Package => package::run(),
-        Chore::Guarantees { only, shard, list } => guarantees::run(&only, shard, list),
+        Chore::SqlChanges { only } => sql_changes::run(&only),
         Chore::Engines { list: true, .. } => engines::list(),
         Chore::Engines { only, .. } => engines::run(&only),
         Chore::Chaos { together: true, .. } => load::run(),

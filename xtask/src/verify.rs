@@ -11,7 +11,7 @@ use crate::chaos;
 use crate::servers::root;
 use crate::steps::{self, Ran, Step};
 
-/// Mutants and guarantees take hours. One that hangs has a limit of its own for each of its tests.
+/// Mutants and changes of SQL take hours. One that hangs has a limit of its own for each of its tests.
 const LIMIT: Duration = Duration::from_secs(8 * 60 * 60);
 
 /// The parts, the fast ones first.
@@ -85,7 +85,7 @@ pub(crate) static PARTS: [Step; 29] = [
     // All wrong builds, of the lock manager and of the pages.
     Step::new("planted", "xtask chaos --planted"),
     Step::new("planted-pages", "xtask chaos --pages --planted"),
-    Step::new("guarantees", "xtask guarantees"),
+    Step::new("sql-changes", "xtask sql-changes"),
     Step::new("mutants", "xtask mutants"),
 ];
 

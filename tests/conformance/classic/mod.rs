@@ -1,5 +1,5 @@
 //! The flaws of the classic lock table (select, delete expired rows, insert, each statement by itself, times
-//! from the application), row by row, which tenure does not have. `docs/guarantees.md` lists the case for each row.
+//! from the application), row by row, which tenure does not have.
 
 pub mod clocks;
 pub mod fencing;
