@@ -203,7 +203,6 @@ pub async fn settings_end_with_the_transaction(t: &TestDb) {
                 assert_eq!(*before.get_or_insert(answer.clone()), answer);
             }
         }
-        drop(connection);
         tx.commit().await.unwrap();
     }
 }
