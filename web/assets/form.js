@@ -26,6 +26,12 @@ export const fields = (form) =>
 /** Whether an event is about this form: of one of its fields, or of an editor inside it. */
 export const isIn = (form, target) => [...form.elements].includes(target) || form.contains(target);
 
+/** The time of day, as the page writes it: `data-time-zone` and `data-hour-cycle` of the element with the text. */
+export function clock(at, { timeZone, hourCycle = "h23" }) {
+	const hour = hourCycle === "h23" ? "2-digit" : "numeric";
+	return new Intl.DateTimeFormat(document.documentElement.lang || [], { hour, minute: "2-digit", hourCycle, timeZone }).format(at);
+}
+
 /** The value of a hidden field. */
 export const hidden = (form, name) => form.elements.namedItem(name)?.value ?? "";
 

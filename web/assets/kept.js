@@ -1,10 +1,11 @@
 // Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
 
+import { clock } from "./form.js";
 import { drafts, drop } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
-	const { person, forms, timeZone, textAt, textCopied, textDiscarded } = box.dataset;
+	const { person, forms, textAt, textCopied, textDiscarded } = box.dataset;
 	const [status, text, copy, discard] = ["status", "text", "copy", "discard"].map((name) => box.querySelector(`[data-tenure-kept-${name}]`));
 	const label = (name) => [...box.querySelectorAll("[data-tenure-kept-label]")].find((of) => of.dataset.tenureKeptLabel === name)?.textContent ?? name;
 	const words = ([name, values]) => values.filter(Boolean).map((value) => (value === true ? label(name) : `${label(name)}: ${value}`));
@@ -15,8 +16,7 @@ export function showKept(box) {
 		for (const part of [text, copy, discard]) part.hidden = !draft;
 		if (!draft) return;
 		box.hidden = false;
-		const time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone };
-		status.textContent = textAt.replace("{time}", new Intl.DateTimeFormat(document.documentElement.lang || [], time).format(draft.at));
+		status.textContent = textAt.replace("{time}", clock(draft.at, box.dataset));
 		text.value = Object.entries(draft.typed).flatMap(words).join("\n");
 	}
 
@@ -42,6 +42,7 @@ export function count(field) {
 		const numbers = { count, max: most, over: count - most };
 		const words = count > most ? counter.dataset.textOver : counter.dataset.textCount;
 		counter.hidden = count < most * 0.8;
+		counter.toggleAttribute("data-tenure-over", count > most);
 		counter.textContent = words.replace(/{(\w+)}/g, (_, name) => numbers[name].toLocaleString(document.documentElement.lang || []));
 	};
 	field.addEventListener("input", say);

@@ -3,7 +3,7 @@
 //
 // No state makes a field read-only: what cannot be saved now is said beside the form, and the server guards the save.
 
-import { bare, hidden, isIn, near, refresh, request } from "./form.js";
+import { bare, clock, hidden, isIn, near, refresh, request } from "./form.js";
 import { LEFT, store, typed } from "./text.js";
 
 export const RETRY_MS = [5000, 10000, 20000, 30000];
@@ -166,10 +166,7 @@ export function keepLease(element) {
 	}
 
 	function say(words = "", at = Date.now() + left()) {
-		const time = new Intl.DateTimeFormat(document.documentElement.lang || [], {
-			hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: text.timeZone,
-		}).format(at);
-		status.textContent = words.replace("{time}", time);
+		status.textContent = words.replace("{time}", clock(at, text));
 		banner.toggleAttribute("data-tenure-urgent", words !== told); // What only this page knows, and just now.
 		banner.hidden = !words;
 		if (banner.role === "alert" && banner.getBoundingClientRect().bottom < 1) banner.scrollIntoView();

@@ -41,6 +41,9 @@ for (const form of all("form[data-tenure-erase]"))
 		const { textErases } = form.dataset;
 		if (textErases && drafts().some(({ dropped }) => !dropped) && !confirm(textErases)) return event.preventDefault();
 		isLeaving = true;
+		// What is open here ends with the session: the server releases it, because a beacon comes too late for that.
+		for (const { value } of all("form[data-tenure-form] input[name=lid]"))
+			form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "lid", value }));
 		if (textErases) for (const lease of leases) lease.leave(true);
 	});
 addEventListener("input", () => (isLeaving = false));

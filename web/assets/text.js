@@ -7,7 +7,7 @@
 // Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, at sign-out,
 // and after a day. A dropped one can be restored for ten minutes.
 
-import { bare, fields, hidden, isIn, near } from "./form.js";
+import { bare, clock, fields, hidden, isIn, near } from "./form.js";
 
 const KEY = "tenure draft ";
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
@@ -153,9 +153,7 @@ export function keepText(element, onWrite) {
 		if (!box) return;
 		shown = state;
 		box.hidden = false;
-		const time = new Intl.DateTimeFormat(document.documentElement.lang || [], {
-			hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: box.dataset.timeZone,
-		}).format(state === "dropped" ? offer.dropped : offer.at);
+		const time = clock(state === "dropped" ? offer.dropped : offer.at, box.dataset);
 		part("text").textContent = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`].replace("{time}", time);
 		part("restore").hidden = state === "back";
 		part("discard").hidden = state === "dropped";

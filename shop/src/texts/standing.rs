@@ -73,6 +73,7 @@ texts! {
     js_busy:
         "The shop is busy, so it is not saved yet. What you typed is kept here, and is sent again in a moment.",
         "요청이 몰려 아직 저장하지 못했습니다. 입력한 내용은 그대로 있으며, 잠시 후 다시 보냅니다.";
+    hour_cycle: "h23", "h12";
     js_more:
         "Saved. What you typed after that is not saved yet.",
         "저장했습니다. 그 뒤에 입력한 내용은 아직 저장하지 않았습니다.";
