@@ -14,7 +14,10 @@ const SETTINGS: [(&str, &str); 12] = [
     ("set session authorization pg_read_all_data", "select session_user::text"),
     ("set default_transaction_read_only = on", "select current_setting('default_transaction_read_only')"),
     ("set statement_timeout = 1", "select current_setting('statement_timeout')"),
-    ("set idle_in_transaction_session_timeout = 1", "select current_setting('idle_in_transaction_session_timeout')"),
+    (
+        "set idle_in_transaction_session_timeout = '2min'",
+        "select current_setting('idle_in_transaction_session_timeout')",
+    ),
     ("create temp table test_order (no text)", "select to_regclass('pg_temp.test_order')::text is null || ''"),
     ("listen mine", "select count(*)::text from pg_listening_channels()"),
     ("prepare mine as select 1", "select count(*)::text from pg_prepared_statements where from_sql"),

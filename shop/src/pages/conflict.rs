@@ -8,6 +8,7 @@ use tenure::{
     lease::Holder,
     version::{Change, Side},
 };
+use tenure_web::form_id::FormId;
 use tenure_web::verdict::{Facts, Verdict, decide};
 
 use super::both::Offer;
@@ -27,6 +28,8 @@ use crate::use_cases::Shop;
 #[template(path = "conflict.html")]
 struct ConflictPage {
     f: Frame,
+    /// The form in which the text is edited, if the lease of its own form has ended.
+    spare: FormId,
     url: String,
     kind: Kind,
     standing: Standing,
@@ -156,6 +159,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let standing = Standing::new(&frame, &member.owner(), kind, attempt.no, &verdict).quietly();
     let page = ConflictPage {
         f: frame.state(state),
+        spare: FormId::random(),
         url: order_url(attempt.no),
         kind,
         standing,

@@ -71,6 +71,13 @@ pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Pos
     }
     let id = form.lock_id_to_open(&shop, next);
     let opened = shop.open_for_edit(&form.visit.member, &no, id.clone()).await.map(drop);
+    // The lease of the form has ended: its text goes on in another one.
+    if let (Err(Refusal::Lock(LockError::LockIdUsed(_))), Ok(spare)) = (&opened, form.fields.text("edit-first").parse())
+    {
+        let id = form.lock_id_to_open(&shop, spare);
+        let opened = shop.open_for_edit(&form.visit.member, &no, id.clone()).await.map(drop);
+        return Ok(opened_at(&shop, form, &no, spare, id, seen, opened).await);
+    }
     Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)
 }
 

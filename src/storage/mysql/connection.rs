@@ -81,7 +81,9 @@ impl Connections {
         left: Duration,
         source: Source<'_, MySql>,
     ) -> Result<(PoolConnection<MySql>, Seated<MySql>), DatabaseError> {
-        self.refusals.or(classify, hosts::acquire(self.hosts.as_ref(), left, source)).await
+        // Boxed: it contains the opening of a connection, and would make every operation as large.
+        let acquire = Box::pin(hosts::acquire(self.hosts.as_ref(), left, source));
+        self.refusals.or(classify, acquire).await
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all

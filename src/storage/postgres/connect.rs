@@ -322,8 +322,9 @@ const SETTINGS: &str = "
 /// The server's version, and the settings that decide whether it keeps acknowledged locks.
 async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec<Setting>), DatabaseError> {
     let mut connection = PgConnection::connect_with(options).await.map_err(classify)?;
-    let rows =
-        sqlx::raw_sql(AssertSqlSafe(Arc::clone(&set_up.text))).fetch_all(&mut connection).await.map_err(classify)?;
+    sqlx::raw_sql(AssertSqlSafe(Arc::clone(&set_up.text))).fetch_all(&mut connection).await.map_err(classify)?;
+    // Again, because one text is one transaction, and the isolation level is that of the next.
+    let rows = sqlx::raw_sql(SETTINGS).fetch_all(&mut connection).await.map_err(classify)?;
     connection.close().await.map_err(classify)?;
     let row = rows.last().ok_or_else(|| classify(sqlx::Error::RowNotFound))?;
     let text = |at: usize| row.try_get::<String, _>(at).map_err(classify);

@@ -48,7 +48,9 @@ impl Pools {
         left: Duration,
         source: Source<'_, Postgres>,
     ) -> Result<(PoolConnection<Postgres>, Seated<Postgres>), DatabaseError> {
-        self.set_up.refusals.or(classify, hosts::acquire(self.hosts.as_ref(), left, source)).await
+        // Boxed: it contains the opening of a connection, and would make every operation as large.
+        let acquire = Box::pin(hosts::acquire(self.hosts.as_ref(), left, source));
+        self.set_up.refusals.or(classify, acquire).await
     }
 
     /// A connection of the main pool, with its backend process id if that is known.
