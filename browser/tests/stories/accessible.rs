@@ -243,7 +243,8 @@ async fn lost_forms(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     walk.comes_to(reader, "main[data-state=CP-2] .compare", "lapsed, and changed").await;
     reader.gets_heartbeats_through(true).await;
     reader.clicks("[name=edit-first]").await;
-    walk.comes_to(reader, "main:has(#edit) .compare", "form of the order with text on an older version").await;
+    walk.comes_to(reader, "main:has(#edit[data-tenure-state=held])", "form of the order with text after a conflict")
+        .await;
     leaves(reader).await;
 }
 

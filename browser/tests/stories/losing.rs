@@ -126,3 +126,28 @@ async fn sign_out_is_reported_and_loses_neither_text_nor_lease() {
     assert!(story.holder().await.is_some(), "the lease is kept until its time is up");
     park.photo("signed-out").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conflicting_text_of_a_lapsed_form_is_edited_in_another_form() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Before tea").await;
+    park.gets_heartbeats_through(false).await;
+    story.clock.advance(TTL + Duration::from_secs(1));
+    let olivia = story.person("olivia").await;
+    olivia.edits_the_order().await;
+    olivia.types("[name=message]", "Olivia was here").await;
+    super::saves(&olivia).await;
+    park.clicks("[data-tenure-action=save]").await;
+    park.sees("main[data-state^=CP] [name=edit-first]").await;
+    park.gets_heartbeats_through(true).await;
+    park.clicks("[name=edit-first]").await;
+    park.sees("#edit[data-tenure-state=held]").await;
+    assert_eq!(park.value("[name=message]").await, "Before tea");
+    let draft = "[document.querySelector('[data-tenure-draft]').hidden, document.querySelector('[data-tenure-draft]').innerText, JSON.stringify(localStorage)]";
+    let (hidden, said, stored): (bool, String, String) = park.finds(draft).await;
+    assert!(hidden, "the text is in the form, and not offered again: {said} {stored}");
+    super::saves(&park).await;
+    assert_eq!(park.reads("dd.typed").await, "Before tea");
+}

@@ -23,6 +23,8 @@ async fn one_box_speaks_at_a_time() {
     for language in ["en", "ko"] {
         let minji = story.reader_of(language).await;
         minji.sign_in("minji").await;
+        // Without a lock, so that others can save meanwhile.
+        minji.gets_heartbeats_through(false).await;
         sends_a_mistake(&minji).await;
         minji.photo(&format!("{language}-status-mistake")).await;
         assert_eq!(minji.finds::<u32>(BOXES).await, 1);
