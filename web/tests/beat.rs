@@ -12,6 +12,8 @@ use axum::routing::post;
 use axum::{Extension, Json, Router};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tenure::sqlx::sqlite::SqliteConnectOptions;
+use tenure::sqlx::{Connection, SqliteConnection};
 use tenure::{
     Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, clock::ManualClock, lease::Limits,
     storage::ConnectOptions,
@@ -156,16 +158,12 @@ impl Kit {
         Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap()
     }
 
-    /// Breaks the database: no further write succeeds.
-    async fn break_down(&self) {
-        let mut tx = self.db.begin().await.unwrap();
-        sqlx::raw_sql("pragma query_only = on").execute(tx.sqlite().unwrap()).await.unwrap();
-        tx.commit().await.unwrap();
-    }
-
-    async fn recover(&mut self) {
-        self.db = Kit::connect(&self.directory, &self.clock).await;
-        (self.locks, self.orders) = (LockManager::new(&self.db), Repository::new(&self.db));
+    /// Another session writes and does not end: no further write of this one succeeds until that is dropped.
+    async fn break_down(&self) -> SqliteConnection {
+        let file = SqliteConnectOptions::new().filename(self.directory.path().join("shop.db"));
+        let mut other = SqliteConnection::connect_with(&file).await.unwrap();
+        sqlx::raw_sql("begin immediate").execute(&mut other).await.unwrap();
+        other
     }
 
     async fn change(&self, by: &Owner, change: impl Fn(&mut Order)) {
@@ -760,9 +758,9 @@ async fn a_limit_is_a_problem_that_names_it() {
 
 #[tokio::test]
 async fn unavailable_database_allows_resending_and_keeps_the_lease() {
-    let mut kit = Kit::new(LockPolicy::exclusive()).await;
+    let kit = Kit::new(LockPolicy::exclusive()).await;
     let holding = kit.open_with_lease(&kim()).await;
-    kit.break_down().await;
+    let other = kit.break_down().await;
     let form_id = FormId::random().to_string();
     let fields = [
         ("want", "keep"),
@@ -774,19 +772,19 @@ async fn unavailable_database_allows_resending_and_keeps_the_lease() {
     let (status, headers, refused) = kit.respond(Some(kim()), &holding.path, &fields).await;
     assert_eq!((status, &headers["retry-after"]), (503, &"5".parse().unwrap()));
     assert_eq!(refused["actions"], json!([{ "rel": "retry" }]));
-    kit.recover().await;
+    other.close().await.unwrap();
     assert_eq!(kit.beat(&kim(), &holding, "keep").await, held(""));
     assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
 }
 
 #[tokio::test]
 async fn a_lock_that_the_database_did_not_give_is_not_held() {
-    let mut kit = Kit::new(LockPolicy::exclusive()).await;
+    let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
-    kit.break_down().await;
-    assert_eq!(kit.beat(&kim(), &form, "take").await, problem(503, "read-only"));
+    let other = kit.break_down().await;
+    assert_eq!(kit.beat(&kim(), &form, "take").await, problem(503, "unavailable"));
     assert_eq!(kit.holders("1").await, []);
-    kit.recover().await;
+    other.close().await.unwrap();
     assert_eq!(kit.beat(&kim(), &form, "take").await, held(""));
 }
 
