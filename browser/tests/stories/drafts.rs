@@ -104,3 +104,61 @@ async fn a_double_click_on_save_saves_once() {
     park.waits_until(&format!("location.pathname === '/orders/{ORDER}' && document.querySelector('dd.typed')")).await;
     assert_eq!(park.reads("dd.typed").await, "Once is enough");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn draft_of_a_shipped_order_is_shown_on_its_page() {
+    for (language, field, copied, gone) in [
+        ("en", "Message to the courier", "Copied.", "Discarded."),
+        ("ko", "배송 메시지", "복사했습니다.", "버렸습니다."),
+    ] {
+        let story = Story::begin().await;
+        let minji = story.reader_of(language).await;
+        minji.sign_in("minji").await;
+        minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+        minji.types("[name=message]", "Ring twice").await;
+        minji.goes_to("/orders").await;
+        story.clock.advance(Duration::from_secs(11));
+        let park = story.person("park").await;
+        park.goes_to(&format!("/orders/{ORDER}")).await;
+        park.clicks("form[action='/orders/2026-000300/start-shipping'] button").await;
+        park.sees("[role=status]").await;
+        minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+        minji.sees("[data-tenure-kept]").await;
+        assert_eq!(minji.path().await, format!("/orders/{ORDER}"));
+        let text = minji.value("[data-tenure-kept-text]").await;
+        assert!(text.contains(field) && text.contains("Ring twice"), "{text}");
+        minji.photo(&format!("{language}-kept")).await;
+        minji.clicks("[data-tenure-kept-copy]").await;
+        assert_eq!(minji.reads("[data-tenure-kept-status]").await, copied);
+        minji.clicks("[data-tenure-kept-discard]").await;
+        assert_eq!(minji.reads("[data-tenure-kept-status]").await, gone);
+        assert_eq!(minji.complaints().await, [""; 0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_note_is_counted_and_not_cut() {
+    let story = Story::begin().await;
+    for (language, near, over) in [
+        ("en", "3,900 of 4,000 characters", "100 characters too many"),
+        ("ko", "4,000자 중 3,900자", "100자가 넘습니다"),
+    ] {
+        let park = story.reader_of(language).await;
+        park.sign_in("park").await;
+        park.goes_to(&format!("/orders/{ORDER}")).await;
+        park.clicks("form[action='/orders/2026-000300/note/edit'] button").await;
+        park.sees("form[action='/orders/2026-000300/note/save']").await;
+        assert!(park.finds::<bool>("document.querySelector('[data-tenure-counter]').hidden").await);
+        for (length, said) in [(3_900, near), (4_100, over)] {
+            let typed = format!(
+                "((field) => (field.value = 'x'.repeat({length}), field.dispatchEvent(new InputEvent('input', {{ bubbles: true }})), null))\
+                 (document.querySelector('[name=text]'))"
+            );
+            park.finds::<()>(&typed).await;
+            let counter = park.reads("[data-tenure-counter]").await;
+            assert!(counter.contains(said), "{counter}");
+            assert_eq!(park.value("[name=text]").await.len(), length);
+        }
+        park.photo(&format!("{language}-counted")).await;
+    }
+}
