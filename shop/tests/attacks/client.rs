@@ -11,7 +11,8 @@ use super::support::{Form, Page};
 #[derive(Clone)]
 pub struct Visitor {
     client: Client,
-    base: String,
+    /// The address of the shop.
+    pub base: String,
     /// Its cookies.
     pub cookies: BTreeMap<String, String>,
 }

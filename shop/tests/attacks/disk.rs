@@ -6,8 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use shop::domain::{Order, OrderNo};
 use shop::{Accounts, Settings};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
-use tenure::{Database, Repository};
+use tenure::{Database, Repository, storage::ConnectOptions};
 use tokio::net::TcpListener;
 
 use super::client::Visitor;
@@ -20,32 +22,32 @@ const SHIPPING: &str = "/orders/2026-000300/shipping";
 struct OnFile {
     db: Database,
     base: String,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl OnFile {
     async fn start() -> OnFile {
-        let directory = tempfile::tempdir().unwrap();
-        let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await.unwrap();
+        OnFile::on(tempfile::tempdir().unwrap(), "1000000").await
+    }
+
+    /// A shop on the file in this folder, which grows to so many pages, or as it is: like a full disk.
+    async fn on(directory: TempDir, pages: &'static str) -> OnFile {
+        let file = directory.path().join("shop.db");
+        let driver = SqliteConnectOptions::new().filename(file).create_if_missing(true).pragma("max_page_count", pages);
+        let db = Database::connect_driver(driver, ConnectOptions::new()).await.unwrap();
         let shop = shop::open(db.clone(), Accounts::Demo).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(shop::serve(listener, shop, Settings::default(), std::future::pending()));
-        OnFile { db, base, _directory: directory }
+        OnFile { db, base, directory }
     }
 
-    /// Sets a pragma on the writing connection.
-    async fn set(&self, pragma: &str) {
-        let mut tx = self.db.begin().await.unwrap();
-        let text = sqlx::AssertSqlSafe(format!("pragma {pragma}"));
-        sqlx::query(text).fetch_all(tx.sqlite().unwrap()).await.unwrap();
-        tx.rollback().await.unwrap();
-    }
-
-    /// Stops the growth of the file, like a full disk; or allows it again.
-    async fn fill(&self, is_full: bool) {
-        let pages: i64 = sqlx::query_scalar("pragma page_count").fetch_one(self.db.sqlite().unwrap()).await.unwrap();
-        self.set(&format!("max_page_count = {}", if is_full { pages } else { 1_000_000 })).await;
+    /// Another session writes, and does not end until this is dropped.
+    async fn is_written_by_another(&self) -> SqliteConnection {
+        let file = SqliteConnectOptions::new().filename(self.directory.path().join("shop.db"));
+        let mut other = SqliteConnection::connect_with(&file).await.unwrap();
+        sqlx::raw_sql("begin immediate").execute(&mut other).await.unwrap();
+        other
     }
 
     async fn order(&self) -> (String, i64) {
@@ -77,10 +79,11 @@ async fn is_refused_with_its_text(shop: &OnFile, minji: &mut Visitor, form: &For
 
 #[tokio::test]
 async fn on_a_full_disk_pages_are_read_and_no_text_is_lost() {
-    let shop = OnFile::start().await;
+    let OnFile { db, directory, .. } = OnFile::start().await;
+    db.close().await;
+    let shop = OnFile::on(directory, "1").await;
     let mut minji = Visitor::signed_in(&shop.base, "minji").await;
     let mut park = Visitor::signed_in(&shop.base, "park").await;
-    shop.fill(true).await;
     // The existing pages of the file have some free space.
     let (form, before) = loop {
         let before = shop.order().await;
@@ -97,7 +100,10 @@ async fn on_a_full_disk_pages_are_read_and_no_text_is_lost() {
     is_refused_with_its_text(&shop, &mut minji, &form, &before).await;
     reads_are_answered(&shop, &mut minji, &mut park).await;
     // With free space the same form is saved.
-    shop.fill(false).await;
+    let OnFile { db, directory, .. } = shop;
+    db.close().await;
+    let shop = OnFile::on(directory, "1000000").await;
+    minji.base = shop.base.clone();
     assert_eq!(minji.send(form.clone()).await.location(), "/orders/2026-000300");
     assert_eq!(shop.order().await, (form.value("message").to_owned(), before.1 + 1));
 }
@@ -109,7 +115,7 @@ async fn unwritable_storage_keeps_pages_readable_and_the_text() {
     let mut park = Visitor::signed_in(&shop.base, "park").await;
     let form = minji.page(SHIPPING).await.form(SHIPPING).with("message", "typed");
     let before = shop.order().await;
-    shop.set("query_only = on").await;
+    let _other = shop.is_written_by_another().await;
     is_refused_with_its_text(&shop, &mut minji, &form, &before).await;
     reads_are_answered(&shop, &mut minji, &mut park).await;
     // Sign-in and sign-out report the failure, too.
