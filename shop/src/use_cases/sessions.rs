@@ -175,7 +175,8 @@ impl Shop {
     /// Records that a form of this session has a lease, or asks for it.
     pub(crate) fn opens(&self, session: Option<&SessionId>, id: &LockId) {
         if let Some(SessionId(session)) = session {
-            self.gate.open_forms.note(session, id);
+            let now = self.clock.seconds();
+            self.gate.open_forms.note(session, id, now, now - IDLE);
         }
     }
 
