@@ -65,6 +65,8 @@ export async function refresh(form, names) {
 	if (!fresh) return false;
 	const signal = AbortSignal.timeout(15000);
 	const { status, fields } = await request(`${fresh}?${new URLSearchParams({ person })}`, { signal });
-	if (status === 200) adopt(form, Object.fromEntries(names.map((name) => [name, fields[name]])));
+	// An application whose forms have no token has none to give.
+	const given = names.filter((name) => fields?.[name]).map((name) => [name, fields[name]]);
+	if (status === 200) adopt(form, Object.fromEntries(given));
 	return status === 200;
 }

@@ -72,7 +72,7 @@ export function keepLease(element) {
 		if (code === 200) hear(answer, sent, idleMs, want);
 		// The cookies were cleared: once with a token of the browser's new session.
 		else if (answer.code === "csrf-failed" && !facts?.csrf && (await refresh(form, ["csrf"]))) ask(want, { ...facts, csrf: hidden(form, "csrf") });
-		else if (/40[0349]/.test(code) && answer.detail) close(answer);
+		else if (/40[0349]/.test(code) && answer.code) close(answer);
 		else doubt(code, want);
 	}
 
@@ -137,11 +137,11 @@ export function keepLease(element) {
 	}
 
 	/** Nothing can be done here any more: it was deleted, a permission is gone, another person is signed in. */
-	function close({ detail, code }) {
+	function close({ detail, title, code }) {
 		show("lost");
 		main.dataset.state = form.dataset.state = code;
 		for (const button of buttons()) button.hidden = true;
-		say(detail);
+		say(detail ?? title);
 		timer = setTimeout(ask, heartbeatMs);
 	}
 
@@ -199,7 +199,7 @@ export function keepLease(element) {
 		wake();
 	}
 
-	/** The person did something here. Whoever was idle goes on with any key. */
+	/** The person did something here. After the warning, any key continues. */
 	function use() {
 		used = clocks();
 		if (!isIdle) return;

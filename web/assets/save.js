@@ -3,7 +3,7 @@
 //
 // Typing goes on meanwhile. If the fields differ from what was sent when it was saved, the page stays, as a new form on the new version.
 
-import { adopt, bare, hidden, near, refresh, request } from "./form.js";
+import { adopt, bare, hidden, isIn, near, refresh, request } from "./form.js";
 import { RETRY_MS, WAIT_MS } from "./lease.js";
 import { values } from "./text.js";
 
@@ -39,7 +39,7 @@ export function saveFrom(element, lease, text) {
 	const form = bare(element);
 	const part = (name) => near(form, name) ?? document.createElement("button");
 	const [check, stop] = ["check", "stop"].map(part);
-	let sending;
+	let sending, isTyping;
 
 	/** Until another try makes sense: after a while, when the connection is back, or when the person asks for it. */
 	const pause = (tries, signal) =>
@@ -52,8 +52,9 @@ export function saveFrom(element, lease, text) {
 	/** Sends it until there is an answer; returns that, and what was sent. */
 	async function deliver(submitter, { url, isMultipart }, signal) {
 		let sent, data;
-		const take = () => ([sent, data] = [values(form), new FormData(element, submitter)]);
-		const isNewer = () => JSON.stringify(values(form)) !== JSON.stringify(sent);
+		const take = () => ([isTyping, sent, data] = [false, values(form), new FormData(element, submitter)]);
+		// A field that the page itself changes, such as a clock, is not typed.
+		const isNewer = () => isTyping && JSON.stringify(values(form)) !== JSON.stringify(sent);
 		take();
 		for (let tries = 0; ; tries++) {
 			const once = new AbortController();
@@ -113,6 +114,7 @@ export function saveFrom(element, lease, text) {
 	}
 
 	stop.addEventListener("click", () => sending?.abort());
+	addEventListener("input", ({ target }) => (isTyping ||= isIn(form, target)));
 	// On the window: listeners of the application that cancel the submit run first.
 	addEventListener("submit", (event) => {
 		if (event.target !== element || event.defaultPrevented) return;

@@ -25,7 +25,8 @@ for (const element of all("form[data-tenure-form]")) {
 	for (const way of all("[data-tenure-drop]"))
 		way.addEventListener(way.tagName === "FORM" ? "submit" : "click", (event) => {
 			// A link that is opened in another tab leaves nothing.
-			if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+			const isElsewhere = way.target && way.target !== "_self";
+			if (isElsewhere || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
 			lease.leave(true);
 			text.drop();
 		});

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 #[derive(Clone, Default)]
 struct Elsewhere {
     sent: Arc<Mutex<Vec<Sent>>>,
+    released: Arc<Mutex<Vec<String>>>,
     gateway: Arc<Mutex<Option<Gateway>>>,
 }
 
@@ -35,6 +36,8 @@ enum Gateway {
     Page(u16),
     Empty(u16),
     Redirect,
+    /// Not a gateway's, but the application's own.
+    Problem,
 }
 
 /// A page with this form in it.
@@ -43,6 +46,9 @@ fn page(form: &str) -> String {
         "<!doctype html><title>Elsewhere</title><main data-state=''>{form}</main><script type=module src=/tenure/tenure.js></script>"
     )
 }
+
+/// A form of an application that checks no token of its own.
+const WITHOUT_A_TOKEN: &str = "{\"fields\":{\"csrf\":null,\"form_id\":\"f2\",\"lid\":\"l2\"}}";
 
 const HIDDEN: &str = "<input type=hidden name=csrf value=c><input type=hidden name=person value=kim>
     <input type=hidden name=form_id value=f1><input type=hidden name=lid value=l1><input type=hidden name=version value=v1>
@@ -54,7 +60,7 @@ const HIDDEN: &str = "<input type=hidden name=csrf value=c><input type=hidden na
 /// The opening tag of a form of Kim's, with these further attributes.
 fn form(attributes: &str) -> String {
     format!(
-        "<form autocomplete=off data-tenure-form='document menu' data-person=kim data-beat=/beat data-release=/release \
+        "<form autocomplete=off data-tenure-form='document menu' data-person=kim data-beat=/beat data-release=/release data-fresh=/fresh \
          data-acquire=first-edit data-restore=/restore {attributes}>{HIDDEN}"
     )
 }
@@ -86,6 +92,16 @@ async fn shows(Path(name): Path<String>) -> Html<String> {
                   body.onchange = () => (editor.textContent = body.value)</script>";
             format!("{}{editor}{save}", form("method=post action=/save"))
         }
+        "clock" => {
+            let clock =
+                "<input name=now id=now><script>setInterval(() => (now.value = performance.now()), 50)</script>";
+            format!("{}{text}{clock}{save}", form("method=post action=/save"))
+        }
+        "stays" => format!("{}{text}{save}", form("method=post action=/save-and-stay")),
+        "links" => {
+            let links = "<a id=preview data-tenure-drop target=_blank href=/done>Preview</a> <a id=leave data-tenure-drop href=/done>Leave</a>";
+            format!("{}{text}{links}{save}", form("method=post action=/save"))
+        }
         "shadowed-name" => {
             let names =
                 ["dataset", "elements", "action", "method", "closest", "querySelector", "contains", "target", "hidden"];
@@ -107,9 +123,12 @@ async fn receives(
     body: Bytes,
 ) -> Response {
     let text = |name| headers.get(&name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-    let is_form = !["/beat", "/release", "/favicon.ico", "/gate"].contains(&uri.path());
+    let body = String::from_utf8_lossy(&body).into_owned();
+    if uri.path() == "/release" {
+        elsewhere.released.lock().expect("no panic").push(body.clone());
+    }
+    let is_form = !["/beat", "/release", "/fresh", "/favicon.ico", "/gate", "/done"].contains(&uri.path());
     if is_form {
-        let body = String::from_utf8_lossy(&body).into_owned();
         let sent = Sent { method: method.to_string(), address: uri.to_string(), kind: text(CONTENT_TYPE), body };
         elsewhere.sent.lock().expect("no panic").push(sent);
     }
@@ -123,7 +142,14 @@ async fn receives(
         Some(Gateway::Redirect) if uri.path() != "/gate" => {
             return (StatusCode::FOUND, [(LOCATION, "/gate")]).into_response();
         }
+        Some(Gateway::Problem) if uri.path() == "/beat" => {
+            let problem = json!({ "title": "Only Kim writes this", "status": 403, "code": "forbidden" });
+            return (StatusCode::FORBIDDEN, axum::Json(problem)).into_response();
+        }
         _ => {}
+    }
+    if uri.path() == "/fresh" {
+        return ([(CONTENT_TYPE, "application/json")], WITHOUT_A_TOKEN).into_response();
     }
     if uri.path() == "/beat" {
         return axum::Json(json!({
@@ -134,6 +160,9 @@ async fn receives(
     }
     if !text(ACCEPT).contains("json") {
         return Html("<p id=arrived>Arrived").into_response();
+    }
+    if uri.path() == "/save-and-stay" {
+        return axum::Json(json!({ "next": "/done", "done": true, "version": "v2" })).into_response();
     }
     let next = if uri.path() == "/save-here" { "/fragment#saved" } else { "/done" };
     axum::Json(json!({ "next": next, "done": true })).into_response()
@@ -154,6 +183,9 @@ impl Elsewhere {
             "rich-text",
             "shadowed-name",
             "plain",
+            "clock",
+            "links",
+            "stays",
         ];
         let router = pages.into_iter().fold(Router::new(), |router, name| {
             router.route(&format!("/{name}"), get(move || shows(Path(name.to_owned()))).post(receives))
@@ -164,6 +196,10 @@ impl Elsewhere {
         let address = format!("http://{}", listener.local_addr().expect("its own address"));
         tokio::spawn(async move { axum::serve(listener, router).await });
         (elsewhere, address)
+    }
+
+    fn released(&self) -> Vec<String> {
+        self.released.lock().expect("no panic").clone()
     }
 
     fn sent(&self) -> Vec<Sent> {
@@ -280,6 +316,72 @@ async fn fields_may_have_the_names_of_properties() {
         elsewhere.sent()[0].address == "/save" && elsewhere.sent()[0].body.contains("dataset=1&elements=1&action=1")
     );
     assert_eq!(kim.complaints().await, [""; 0]);
+}
+
+/// Saves, with an answer that arrives when [`is_answered`] says so.
+async fn saves_slowly(kim: &Person) {
+    let slow = "(window.send = fetch, window.fetch = (url, options) => !/save/.test(url) ? send(url, options)
+        : send(url, options).then((answer) => new Promise((go) => (window.arrive = () => go(answer)))), null)";
+    kim.finds::<()>(slow).await;
+    kim.clicks("#save").await;
+    kim.waits_until("window.arrive").await;
+}
+
+async fn is_answered(kim: &Person) {
+    kim.finds::<()>("(window.arrive(), null)").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_the_page_changes_is_not_typed() {
+    let story = Story::begin().await;
+    let (elsewhere, kim) = kim_types(&story, "clock").await;
+    saves_slowly(&kim).await;
+    kim.finds::<()>("(window.then = document.querySelector('#now').value, null)").await;
+    kim.waits_until("document.querySelector('#now').value !== window.then").await;
+    is_answered(&kim).await;
+    kim.waits_until("location.pathname === '/done'").await;
+    assert_eq!((elsewhere.sent().len(), kim.drafts().await), (1, 0), "all that was typed is saved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_that_stays_keeps_the_token_that_the_server_does_not_give() {
+    let story = Story::begin().await;
+    let (_elsewhere, kim) = kim_types(&story, "stays").await;
+    saves_slowly(&kim).await;
+    kim.clicks("[name=text]").await;
+    kim.presses("!").await;
+    is_answered(&kim).await;
+    kim.waits_until("document.querySelector('[name=version]').value === 'v2'").await;
+    let hidden = "['csrf', 'form_id', 'lid'].map((name) => document.querySelector(`[name=${name}]`).value)";
+    assert_eq!(kim.finds::<Vec<String>>(hidden).await, ["c", "f2", "l2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_another_tab_leaves_nothing_and_a_link_away_releases() {
+    let story = Story::begin().await;
+    let (elsewhere, kim) = kim_types(&story, "links").await;
+    kim.clicks("#preview").await;
+    kim.turns_to_tab(1).await;
+    kim.turns_to_tab(0).await;
+    kim.sees("form[data-tenure-state=held]").await;
+    assert_eq!((elsewhere.released(), kim.drafts().await), (Vec::new(), 1));
+    kim.clicks("#leave").await;
+    kim.waits_until("location.pathname === '/done'").await;
+    let released = elsewhere.released();
+    assert!(
+        released.len() == 1 && released[0].contains("lid=l1") && released[0].contains("mode=final"),
+        "{released:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_problem_without_a_detail_says_its_title() {
+    let story = Story::begin().await;
+    let (elsewhere, kim) = kim_types(&story, "plain").await;
+    *elsewhere.gateway.lock().expect("no panic") = Some(Gateway::Problem);
+    kim.looks_away_and_back().await;
+    kim.sees("form[data-tenure-state=lost]").await;
+    assert_eq!(kim.reads("[data-tenure-status]").await, "Only Kim writes this");
 }
 
 #[tokio::test(flavor = "multi_thread")]
