@@ -18,6 +18,8 @@ impl Fence {
     /// A transaction has begun that only its owner may end.
     pub(super) fn shut(&self) {
         self.hit.store(false, Ordering::SeqCst);
+        // A transaction that was dropped outside a runtime may have reached its limit after its end.
+        self.over.store(false, Ordering::SeqCst);
         self.shut.store(true, Ordering::SeqCst);
     }
 
