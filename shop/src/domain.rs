@@ -22,6 +22,7 @@ mod shipping;
 mod text;
 
 pub use member::{Member, MemberId, Role};
+pub(crate) use money::grouped;
 pub use money::{AmountTooLarge, Money};
 pub use note::Note;
 pub use order::{LineChange, Order};

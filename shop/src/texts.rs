@@ -54,10 +54,3 @@ macro_rules! texts {
     };
 }
 use texts;
-
-/// A number as people read it: `12,300`.
-pub(crate) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join(",")
-}

@@ -64,6 +64,13 @@ pub(super) enum IdFrom {
     Call,
 }
 
+impl IdFrom {
+    /// The caller's lock id, or one for this call.
+    pub(super) fn or_own(id: Option<LockId>) -> (LockId, IdFrom) {
+        id.map_or_else(|| (LockId::random(), IdFrom::Call), |id| (id, IdFrom::Caller))
+    }
+}
+
 /// Granted leases until the caller has received them. If the caller is gone, they are released, unless another request received them.
 pub(super) struct Unclaimed {
     leases: Vec<Lease>,

@@ -155,8 +155,8 @@ struct Waiter {
     key: LockKey,
     owner: Owner,
     id: LockId,
-    /// Whether the lock id may already hold the lock, or have a queue position.
-    known: bool,
+    /// A lock id of the caller's may already hold the lock, or have a queue position.
+    from: IdFrom,
     asked: Instant,
     within: Duration,
     /// Whether a request for the lock had no answer, so that its lease may be granted.
@@ -165,9 +165,8 @@ struct Waiter {
 
 impl Waiter {
     fn new(Acquisition { locks, key, owner, id, within }: Acquisition) -> Self {
-        let known = id.is_some();
-        let id = id.unwrap_or_else(LockId::random);
-        Waiter { locks, key, owner, id, known, asked: Instant::now(), within, unanswered: AtomicBool::new(false) }
+        let (id, from) = IdFrom::or_own(id);
+        Waiter { locks, key, owner, id, from, asked: Instant::now(), within, unanswered: AtomicBool::new(false) }
     }
 
     async fn answer(self, mut answer: ResultSender) {
@@ -187,7 +186,7 @@ impl Waiter {
             }
             outcome => outcome,
         };
-        let from = if self.known { IdFrom::Caller } else { IdFrom::Call };
+        let from = self.from;
         if from == IdFrom::Call && self.unanswered.load(Ordering::Relaxed) && !matches!(outcome, Ok(Some(_))) {
             self.locks.undo_unanswered(&self.id, &self.key);
         }
@@ -206,7 +205,7 @@ impl Waiter {
         }
         // The repetition is recorded in the database, so that an earlier caller of this lock id, who was granted the lease and is gone,
         // does not release it.
-        if self.known
+        if self.from == IdFrom::Caller
             && let Ok(held) = self.locks.acting_for(&self.owner).check_lock(&self.id).await
             && held.holder().key == self.key
             && let Some(lease) = self.attempt().await?

@@ -49,12 +49,14 @@
 
 use std::time::UNIX_EPOCH;
 
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tenure::{Owner, VersionToken, lease::Holder};
+
+use crate::versions::known_tags;
 
 /// Stored by the browser, for this person only, and asked about each time.
 const CACHING: &str = "private, no-cache";
@@ -115,18 +117,11 @@ impl Now {
         let body = serde_json::to_string(self).unwrap_or_default();
         let digest: String = Sha256::digest(&body).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         let etag = format!("\"{digest}\"");
-        if knows(headers, &etag) {
+        // `*` asks whether there is anything, which the page knows.
+        if known_tags(headers).any(|tag| tag == "*" || tag == etag) {
             return (StatusCode::NOT_MODIFIED, [(ETAG, &*etag), (CACHE_CONTROL, CACHING)]).into_response();
         }
         let headers = [(ETAG, &*etag), (CACHE_CONTROL, CACHING), (CONTENT_TYPE, "application/json")];
         (headers, body).into_response()
     }
-}
-
-/// Weak comparison (RFC 9110, section 13.1.2): a proxy that compresses answers makes tags weak. `*` asks whether there is anything,
-/// which the page knows.
-fn knows(headers: &HeaderMap, etag: &str) -> bool {
-    let sent = headers.get_all(IF_NONE_MATCH).into_iter().filter_map(|header| header.to_str().ok());
-    let mut tags = sent.flat_map(|header| header.split(',').map(str::trim));
-    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }

@@ -67,9 +67,9 @@ use std::convert::Infallible;
 use std::fmt;
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use tenure::VersionToken;
 
@@ -163,11 +163,16 @@ impl<A, S: Send + Sync> FromRequestParts<S> for IfNoneMatch<A> {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let headers = parts.headers.get_all(IF_NONE_MATCH).into_iter().filter_map(|header| header.to_str().ok());
-        let tags: Vec<_> = headers.flat_map(|header| header.split(',').map(str::trim)).collect();
-        let seen = tags.iter().map(|tag| VersionToken::from_etag(tag.strip_prefix("W/").unwrap_or(tag)));
+        let tags: Vec<_> = known_tags(&parts.headers).collect();
+        let seen = tags.iter().map(|tag| VersionToken::from_etag(tag));
         Ok(IfNoneMatch { any: tags.contains(&"*"), seen: seen.filter_map(Result::ok).collect() })
     }
+}
+
+/// The tags in `If-None-Match`, to be compared weakly (RFC 9110, section 13.1.2); `*` stands for any.
+pub(crate) fn known_tags(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let sent = headers.get_all(IF_NONE_MATCH).into_iter().filter_map(|header| header.to_str().ok());
+    sent.flat_map(|header| header.split(',').map(str::trim)).map(|tag| tag.strip_prefix("W/").unwrap_or(tag))
 }
 
 impl<A> fmt::Debug for IfNoneMatch<A> {

@@ -50,16 +50,15 @@ impl Money {
 
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.0.unsigned_abs().to_string();
-        let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-        for (place, digit) in digits.chars().enumerate() {
-            if place > 0 && (digits.len() - place).is_multiple_of(3) {
-                grouped.push(',');
-            }
-            grouped.push(digit);
-        }
-        f.pad_integral(self.0 >= 0, "", &grouped)
+        f.pad_integral(self.0 >= 0, "", &grouped(self.0.unsigned_abs()))
     }
+}
+
+/// A number in groups of three digits: `12,300`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",")
 }
 
 #[cfg(test)]

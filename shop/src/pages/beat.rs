@@ -40,20 +40,19 @@ async fn told(
 ) -> Result<HeartbeatResponse, Problem> {
     // A session names a member, so an owner in the extensions implies one.
     let member = frame.member.as_ref().ok_or_else(|| Problem::new(401, "session-expired", "Signed out"))?;
-    let session = request.extensions().get::<SessionId>().cloned();
     let verdict = match kind {
-        Kind::Note => {
-            let beat = Beat::from_request(request, shop).await?;
-            shop.opens(session.as_ref().filter(|_| beat.wants_a_lock()), beat.lock_id());
-            shop.note_form(member, no, &beat).await?
-        }
-        Kind::Shipping | Kind::Edit => {
-            let beat = Beat::from_request(request, shop).await?;
-            shop.opens(session.as_ref().filter(|_| beat.wants_a_lock()), beat.lock_id());
-            shop.order_form(member, no, &beat).await?
-        }
+        Kind::Note => shop.note_form(member, no, &read(shop, request).await?).await?,
+        Kind::Shipping | Kind::Edit => shop.order_form(member, no, &read(shop, request).await?).await?,
     };
     Ok(Standing::new(frame, &member.owner(), kind, no, &verdict).told())
+}
+
+/// The heartbeat. The lease that it keeps alive or requests ends with the session.
+async fn read<A>(shop: &Shop, request: Request) -> Result<Beat<A>, Problem> {
+    let session = request.extensions().get::<SessionId>().cloned();
+    let beat = Beat::from_request(request, shop).await?;
+    shop.opens(session.as_ref().filter(|_| beat.wants_a_lock()), beat.lock_id());
+    Ok(beat)
 }
 
 /// The problem, in the reader's language.

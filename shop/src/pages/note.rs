@@ -27,8 +27,7 @@ use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::standing::{Kind, Standing};
 use super::{conflict, form_url, order_url, outcome, problem, read, see};
-use crate::domain::{Invalid, Note, OrderNo, Problem};
-use crate::texts::thousands;
+use crate::domain::{Invalid, Note, OrderNo, Problem, grouped};
 use crate::use_cases::{Doing, Refusal, Shop};
 
 /// The version of a note that does not exist yet. A missing field is a mistake, and does not mean that.
@@ -227,7 +226,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
     let mistakes: Vec<_> = match typed.map(|text| Note::new(no.clone(), text)) {
         Some(Err(Invalid { problem: Problem::TooLong { max }, .. })) => {
             let length = typed.unwrap_or_default().chars().count();
-            let [length, over, max] = [length, length.saturating_sub(max), max].map(thousands);
+            let [length, over, max] = [length, length.saturating_sub(max), max].map(|count| grouped(count as u64));
             vec![Mistake::new("text", t.note_text(), t.note_too_long(length, over, max))]
         }
         Some(Err(invalid)) => vec![read::mistake(t, invalid)],

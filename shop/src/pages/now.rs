@@ -1,8 +1,9 @@
 //! GET /orders/{no}/now and /orders/{no}/note/now: whether anything has changed. It writes nothing, and keeps neither a lease nor the
 //! session alive.
 
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use tenure_web::now::Now;
 use tenure_web::problem::Problem;
@@ -14,51 +15,46 @@ use crate::domain::{Member, OrderNo};
 use crate::use_cases::{Refusal, Shop, Watched, problem};
 
 /// GET /orders/{no}/now
-pub(super) async fn order(
-    State(shop): State<Shop>,
-    frame: Frame,
-    no: Result<Number, Response>,
-    headers: HeaderMap,
-) -> Response {
-    match asked(&frame, no) {
-        Ok((member, no)) => answer(&frame, member, &no, shop.order_now(member, &no).await, &headers),
-        Err(refused) => refused.into_response(),
-    }
+pub(super) async fn order(State(shop): State<Shop>, asked: Asked, headers: HeaderMap) -> Response {
+    let watched = shop.order_now(&asked.member, &asked.no).await;
+    asked.answer(watched, &headers)
 }
 
 /// GET /orders/{no}/note/now
-pub(super) async fn note(
-    State(shop): State<Shop>,
+pub(super) async fn note(State(shop): State<Shop>, asked: Asked, headers: HeaderMap) -> Response {
+    let watched = shop.note_now(&asked.member, &asked.no).await;
+    asked.answer(watched, &headers)
+}
+
+/// The question of a member about an order.
+pub(super) struct Asked {
     frame: Frame,
-    no: Result<Number, Response>,
-    headers: HeaderMap,
-) -> Response {
-    match asked(&frame, no) {
-        Ok((member, no)) => answer(&frame, member, &no, shop.note_now(member, &no).await, &headers),
-        Err(refused) => refused.into_response(),
+    member: Member,
+    no: OrderNo,
+}
+
+impl FromRequestParts<Shop> for Asked {
+    type Rejection = Problem;
+
+    /// A script asks, so nobody is led to the sign-in page, and a text that is no number is the number of no order.
+    async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Asked, Problem> {
+        let frame = Frame::bare(parts);
+        let signed_out = || Problem::new(401, "session-expired", frame.t.signed_out_title()).action("sign-in");
+        let member = frame.member.clone().ok_or_else(signed_out)?;
+        let number = Number::from_request_parts(parts, shop).await;
+        let no_order = |_| Problem::new(404, "not-found", frame.t.no_order_title()).detail(frame.t.standing_gone());
+        let Number(no) = number.map_err(no_order)?;
+        Ok(Asked { frame, member, no })
     }
 }
 
-/// A script asks, so nobody is led to the sign-in page, and a text that is no number is the number of no order.
-fn asked(frame: &Frame, no: Result<Number, Response>) -> Result<(&Member, OrderNo), Problem> {
-    let t = frame.t;
-    let signed_out = || Problem::new(401, "session-expired", t.signed_out_title()).action("sign-in");
-    let member = frame.member.as_ref().ok_or_else(signed_out)?;
-    let Number(no) = no.map_err(|_| Problem::new(404, "not-found", t.no_order_title()).detail(t.standing_gone()))?;
-    Ok((member, no))
-}
-
-fn answer<A>(
-    frame: &Frame,
-    member: &Member,
-    no: &OrderNo,
-    watched: Result<Watched<A>, Refusal>,
-    headers: &HeaderMap,
-) -> Response {
-    match watched {
-        Ok(Watched { version, state, holders }) => {
-            Now::new(&member.owner(), version, &holders).state(state).answer(headers)
+impl Asked {
+    fn answer<A>(&self, watched: Result<Watched<A>, Refusal>, headers: &HeaderMap) -> Response {
+        match watched {
+            Ok(Watched { version, state, holders }) => {
+                Now::new(&self.member.owner(), version, &holders).state(state).answer(headers)
+            }
+            Err(refusal) => in_words(&self.frame, &self.no, problem(refusal)).into_response(),
         }
-        Err(refusal) => in_words(frame, no, problem(refusal)).into_response(),
     }
 }

@@ -13,6 +13,7 @@ use tenure_web::versions::Versioned;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
+use super::standing::each_person_once;
 use super::unsaved::Unsaved;
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
@@ -54,15 +55,9 @@ impl OrderPage {
         }
     }
 
-    /// Who has the note open, each person once: the holders are sorted, the longest-held first.
+    /// Who has the note open, each person once.
     fn note_editors(&self) -> Vec<&Holder> {
-        let mut people: Vec<&Holder> = Vec::new();
-        for holder in &self.view.note_editors {
-            if people.iter().all(|known| known.owner.id != holder.owner.id) {
-                people.push(holder);
-            }
-        }
-        people
+        each_person_once(&self.view.note_editors)
     }
 
     /// Who made a change; what the demo came with has no author.

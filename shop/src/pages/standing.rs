@@ -7,7 +7,7 @@ use tenure::{
     lease::{Holder, LeaseLossReason},
 };
 use tenure_web::beat::HeartbeatResponse;
-use tenure_web::verdict::{Moved, Verdict};
+use tenure_web::verdict::{Moved, Saving, Verdict};
 
 use super::frame::Frame;
 use super::order_url;
@@ -126,7 +126,7 @@ impl Standing {
 
 fn actions(verdict: &Verdict<OrderState>) -> Vec<&'static str> {
     match verdict {
-        verdict if verdict.lets_type() => vec!["save"],
+        verdict if verdict.saving() != Saving::Refused => vec!["save"],
         Verdict::Elsewhere { ended: None, .. } => vec!["move", "retry"],
         Verdict::Taken { ended: None, .. } => vec!["retry"],
         Verdict::Elsewhere { .. } | Verdict::Taken { .. } | Verdict::Ended { .. } => vec!["again"],
@@ -202,14 +202,25 @@ pub(crate) fn ended(f: &Frame, why: &LeaseLossReason) -> Html {
     }
 }
 
+/// The first lease of each person.
+pub(super) fn each_person_once<'h>(holders: impl IntoIterator<Item = &'h Holder>) -> Vec<&'h Holder> {
+    let mut people: Vec<&Holder> = Vec::new();
+    for holder in holders {
+        if people.iter().all(|known| known.owner.id != holder.owner.id) {
+            people.push(holder);
+        }
+    }
+    people
+}
+
 /// The other people who have the note open.
 fn note(f: &Frame, lease: &Holder, others: &[Holder]) -> Html {
     let t = f.t;
     let (own, others): (Vec<_>, Vec<_>) = others.iter().partition(|holder| holder.owner.id == lease.owner.id);
     match (others.first(), own.first()) {
         (Some(first), _) => {
-            let mut names: Vec<_> = others.iter().map(|holder| holder.owner.name.clone()).collect();
-            names.dedup();
+            let people = each_person_once(others.iter().copied());
+            let names: Vec<_> = people.iter().map(|holder| holder.owner.name.clone()).collect();
             t.note_other(t.names(&names), f.at(first.since))
         }
         (None, Some(own)) => t.note_other_self(f.at(own.since)),

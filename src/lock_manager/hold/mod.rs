@@ -109,9 +109,8 @@ impl Hold {
         let (lease, sent) = match within {
             Some(within) => Acquisition::of(&locks, &key, &owner, id, within).timed().await?,
             None => {
-                let from = if id.is_some() { IdFrom::Caller } else { IdFrom::Call };
                 let sent = Moment::now();
-                (locks.take(&key, &owner, (id.unwrap_or_else(LockId::random), from), false).await?, sent)
+                (locks.take(&key, &owner, IdFrom::or_own(id), false).await?, sent)
             }
         };
         let belief = Belief::confirmed(sent, lease.holder.remaining);
