@@ -37,11 +37,6 @@ impl Sent {
         Sent { next: next.into(), done: true, version: None }
     }
 
-    /// Sets the version that the save created, if the form fits it: no rows were added or removed.
-    pub fn version(self, token: impl std::fmt::Display) -> Self {
-        Sent { version: Some(token.to_string()), ..self }
-    }
-
     /// The form was refused: the next page says why, and contains the typed text.
     pub fn refused(next: impl Into<String>) -> Self {
         Sent { next: next.into(), done: false, version: None }

@@ -166,11 +166,6 @@ impl<F> Verdict<F> {
         }
     }
 
-    /// Whether the fields of an open form are editable. If a save would be refused, they are read-only, for copying.
-    pub fn lets_type(&self) -> bool {
-        self.saving() != Saving::Refused
-    }
-
     /// Its name for the page's script, see [`told`](crate::beat::HeartbeatResponse).
     pub fn mode(&self) -> &'static str {
         match self {

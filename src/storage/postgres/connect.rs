@@ -241,7 +241,7 @@ pub(super) type Guard = Option<Weak<Hosts<Postgres>>>;
 pub(super) struct SetUp {
     text: Arc<str>,
     /// Whether settings that lose acknowledged locks are accepted.
-    volatile: bool,
+    pub(super) volatile: bool,
     pub(super) refusals: Refusals,
 }
 
@@ -250,10 +250,6 @@ impl SetUp {
         let idle = format!("set idle_in_transaction_session_timeout = {}", millis(connect.idle_limit()));
         let text = format!("{}; {idle}; {CLIENTS}; {PINNED}; {SETTINGS}", connect.first(session)).into();
         SetUp { text, volatile: connect.volatile, refusals }
-    }
-
-    pub(super) fn is_volatile(&self) -> bool {
-        self.volatile
     }
 
     /// Sets up a new connection, and refuses it if it would lose acknowledged commits.

@@ -257,7 +257,7 @@ impl OpenTransaction {
         let first = operation.map(|operation| format!("{}; ", operation::carried(operation))).unwrap_or_default();
         let (ours, was_lent) = (self.ours, self.was_lent);
         let same = if was_lent { SAME } else { "" };
-        let durable = if was_lent && !self.pools.set_up.is_volatile() { DURABLE } else { "" };
+        let durable = if was_lent && !self.pools.set_up.volatile { DURABLE } else { "" };
         let commit = format!("{same}{durable}{first}commit");
         let unknown = |what| match ours {
             true => DatabaseError::OutcomeUnknown(what),

@@ -10,7 +10,8 @@ use crate::verdict::Verdict;
 /// The state of a form, for its page's script. The server provides the texts; the script only displays them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HeartbeatResponse {
-    /// `held`, `free`, `moved`: it is editable. `refused`, `lost`, `saved`: it is read-only, for reading and copying.
+    /// `held`, `free`, `moved`: it can be saved. `refused`, `lost`, `saved`: what is typed is kept, and the page says why it cannot be
+    /// saved.
     pub mode: &'static str,
     /// The state of the page, in the application's own list of states; empty for none.
     pub state: String,
