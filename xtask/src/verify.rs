@@ -1,5 +1,5 @@
-//! `cargo xtask verify`: everything that `cargo xtask test` leaves out, because it takes long. Run it whole before a release, and the parts
-//! of a room by whoever changes it. `xtask/verified.txt` says when each part last passed.
+//! `cargo xtask verify`: everything that `cargo xtask test` leaves out, because it takes long. Run it whole before a release, and after a
+//! change the parts that test it. `xtask/verified.txt` says when each part last passed.
 
 use std::fs;
 use std::process::{Command, ExitCode};
