@@ -14,7 +14,6 @@ use tenure::{
     VersionToken, Wait,
     aggregate::Condition,
     error::DatabaseError,
-    lease::TransferReply,
     lock_manager::{LeaseGuard, LeaseSet},
     storage::ConnectOptions,
     unit_of_work::{LockSet, Retry},
@@ -49,7 +48,6 @@ fn locks(
     owner: &Owner,
     (set, guard): (&LeaseSet, LeaseGuard),
     tx: &mut Transaction,
-    answer: &TransferReply,
 ) {
     let soon = Duration::from_secs(1);
     spawned(locks.try_lock(key, owner));
@@ -84,10 +82,6 @@ fn locks(
     spawned(locks.keep_alive(&[]));
     spawned(locks.keep_alive_with(&[]));
     spawned(locks.expire_within(id, soon));
-    spawned(locks.request(key, 1, owner, ""));
-    spawned(locks.requests(id));
-    spawned(locks.answer_request(id, "", answer.clone()));
-    spawned(locks.hand_over(id, ""));
     spawned(locks.held_by_type());
     #[cfg(feature = "opentelemetry")]
     spawned(locks.observe(soon));

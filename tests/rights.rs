@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use tenure::error::{DatabaseError, Error, LockError, UpdateError};
-use tenure::lease::{Holder, TransferReply};
+use tenure::lease::Holder;
 use tenure::storage::ConnectOptions;
 use tenure::unit_of_work::Retry;
 use tenure::version::Merge;
@@ -85,11 +85,7 @@ async fn core(db: &Database) {
     locks.keep_alive(&[lease.id().clone()]).await.unwrap().pop().unwrap().unwrap();
     locks.extend_lock_expiration(lease.id(), Duration::from_secs(1)).await.unwrap();
     accounts.update(&id).by(&kim).holding(lease.id()).run(deposit).await.unwrap();
-    locks.request(&key, lease.holder().generation, &lee, "please").await.unwrap();
-    let later = TransferReply::Declined { message: "later".into() };
-    locks.answer_request(lease.id(), "lee", later).await.unwrap();
-    locks.request(&key, lease.holder().generation, &lee, "now?").await.unwrap();
-    locks.hand_over(lease.id(), "lee").await.unwrap();
+    locks.release_lock(lease.id()).await.unwrap();
     let lees = locks.try_lock(&key, &lee).await.unwrap();
     let taken = locks.take_over(&key, lees.holder().generation, &kim, LockId::random(), "needed").await.unwrap();
     locks.break_lock(&key, taken.holder().generation, &lee, "enough").await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json, to_value};
 use tenure::clock::ManualClock;
 use tenure::error::{LeaseError, UpdateError};
-use tenure::lease::{Cursor, LeaseState, Presence, TransferReply};
+use tenure::lease::{Cursor, LeaseState, Presence};
 use tenure::storage::ConnectOptions;
 use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, Version};
 
@@ -71,14 +71,6 @@ async fn listed_locks_have_times_in_milliseconds_and_no_secret() {
     locks.break_lock(&lease.holder().key, 1, &Owner::new("lee", "Lee"), "waiting").await.unwrap();
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(lease.id()).await else { panic!("it was broken") };
     assert_eq!(to_value(&lost).unwrap()["why"]["reason_code"], json!("broken"));
-}
-
-#[test]
-fn replies_name_their_kind() {
-    let later = TransferReply::Later(Duration::from_secs(300));
-    assert_eq!(to_value(later).unwrap(), json!({"later": {"within_ms": 300_000}}));
-    let declined = TransferReply::Declined { message: "soon".into() };
-    assert_eq!(to_value(declined).unwrap(), json!({"declined": {"message": "soon"}}));
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use super::{
-    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseLost, LeaseSetError, ListError, LockError,
-    RequestError, SweepError, TakeOverError,
+    BreakError, DatabaseError, Error, LeaseError, LeaseLost, LeaseSetError, ListError, LockError, SweepError,
+    TakeOverError,
 };
 use crate::lease::limits::Limit;
 use crate::lease::{LeaseLossReason, NoLock};
@@ -64,8 +64,6 @@ codes! {
     InvalidCommand = "invalid-command", NO;
     /// Another owner holds the lock.
     AlreadyLocked = "already-locked", YES;
-    /// The lock is reserved for another owner.
-    Reserved = "reserved", YES;
     /// Another session acquired the lock at the same moment.
     LockingFailed = "locking-failed", YES;
     /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
@@ -100,8 +98,6 @@ codes! {
     LockBroken = "lock-broken", NO;
     /// The lease was taken over.
     LockTakenOver = "lock-taken-over", NO;
-    /// The lock was handed over.
-    LockHandedOver = "lock-handed-over", NO;
     /// The lease belongs to another owner.
     LockNotYours = "lock-not-yours", NO;
     /// The lease is on another aggregate.
@@ -116,16 +112,14 @@ codes! {
     TakeOverNotPermitted = "take-over-not-permitted", NO;
     /// The holder must get a reason.
     NoReason = "no-reason", NO;
-    /// A reason, note or message is too long.
+    /// A reason is too long.
     TextTooLong = "text-too-long", NO;
-    /// A reason, note or message contains control characters.
+    /// A reason contains control characters.
     TextNotPlain = "text-not-plain", NO;
     /// The lock is advisory and excludes nobody.
     AdvisoryLock = "advisory-lock", NO;
     /// The lease is shared by its readers.
     SharedLock = "shared-lock", NO;
-    /// This owner has no open request for the lock.
-    NotAsked = "not-asked", NO;
     /// The page size is out of range.
     PageSize = "page-size", NO;
     /// The cursor belongs to another list.
@@ -180,7 +174,6 @@ macro_rules! answers {
 }
 
 answers!(
-    AnswerError,
     BreakError,
     DatabaseError,
     Error,
@@ -188,7 +181,6 @@ answers!(
     LeaseLost,
     ListError,
     LockError,
-    RequestError,
     LeaseSetError,
     SweepError,
     TakeOverError
@@ -238,7 +230,6 @@ impl NoLock {
             LeaseLossReason::Released { .. } => ErrorCode::LockReleased,
             LeaseLossReason::Broken { .. } => ErrorCode::LockBroken,
             LeaseLossReason::TakenOver { .. } => ErrorCode::LockTakenOver,
-            LeaseLossReason::HandedOver { .. } => ErrorCode::LockHandedOver,
             LeaseLossReason::NotYours => ErrorCode::LockNotYours,
             LeaseLossReason::OtherAggregate => ErrorCode::LockOfAnother,
             LeaseLossReason::SharedOnly => ErrorCode::LockShared,
@@ -270,7 +261,7 @@ impl Error {
 fn of_limit(limit: Limit) -> ErrorCode {
     match limit {
         Limit::LongestWait => ErrorCode::WaitTooLong,
-        Limit::LocksPerOwner | Limit::AskersPerLock | Limit::WaitsPerOwner => ErrorCode::LimitReached,
+        Limit::LocksPerOwner | Limit::WaitsPerOwner => ErrorCode::LimitReached,
     }
 }
 
@@ -279,7 +270,6 @@ impl LockError {
     pub fn code(&self) -> ErrorCode {
         match self {
             LockError::AlreadyLocked(_) => ErrorCode::AlreadyLocked,
-            LockError::Reserved { .. } => ErrorCode::Reserved,
             LockError::LockingFailed { .. } => ErrorCode::LockingFailed,
             LockError::LockTimeout { .. } => ErrorCode::LockTimeout,
             LockError::SomeLocked { .. } => ErrorCode::SomeLocked,
@@ -354,35 +344,6 @@ impl TakeOverError {
             TakeOverError::LimitReached { limit, .. } => of_limit(*limit),
             TakeOverError::LockIdUsed(no_lock) => no_lock.code(),
             TakeOverError::Database(error) => error.code(),
-        }
-    }
-}
-
-impl RequestError {
-    /// The code of this error.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            RequestError::HolderChanged { .. } => ErrorCode::HolderChanged,
-            RequestError::LimitReached { limit, .. } => of_limit(*limit),
-            RequestError::NoteTooLong => ErrorCode::TextTooLong,
-            RequestError::NoteNotPlain => ErrorCode::TextNotPlain,
-            RequestError::InvalidOwner(_) => ErrorCode::InvalidOwner,
-            RequestError::Advisory { .. } => ErrorCode::AdvisoryLock,
-            RequestError::Shared { .. } => ErrorCode::SharedLock,
-            RequestError::Database(error) => error.code(),
-        }
-    }
-}
-
-impl AnswerError {
-    /// The code of this error.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            AnswerError::NoLock(no_lock) => no_lock.code(),
-            AnswerError::NotAsked { .. } => ErrorCode::NotAsked,
-            AnswerError::MessageTooLong => ErrorCode::TextTooLong,
-            AnswerError::MessageNotPlain => ErrorCode::TextNotPlain,
-            AnswerError::Database(error) => error.code(),
         }
     }
 }

@@ -5,26 +5,15 @@ use std::time::Duration;
 use super::DatabaseError;
 use super::several::blockers;
 use crate::lease::limits::Limit;
-use crate::lease::transfer::{TransferRequest, Unfit};
-use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
+use crate::lease::{Holder, InvalidOwner, LONGEST_REASON, LockKey, NoLock, Printable, Unfit};
 
 /// Why a lock was not granted.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
     /// Another owner, or the same owner in another tab, holds it.
-    #[error("{} is locked by {}; wait until it is free, or request it", .0.key, .0.owner)]
+    #[error("{} is locked by {}; wait until it is free", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
-    /// Its holder handed it over to another owner, who has not acquired it yet.
-    #[error("{key} is reserved for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
-    Reserved {
-        /// The locked object.
-        key: LockKey,
-        /// The owner of the reservation.
-        owner: Owner,
-        /// The remaining time of the reservation.
-        remaining: Duration,
-    },
     /// It was free a moment ago, and another session acquired it first.
     #[error("lost the race for {key}: another session locked it at the same moment; try again")]
     LockingFailed {
@@ -32,7 +21,7 @@ pub enum LockError {
         key: LockKey,
     },
     /// It did not become free within the caller's wait: see [`LockManager::lock`](crate::LockManager::lock).
-    #[error("waited {} ms for the lock on {key}, {}; wait longer, or request it", waited.as_millis(), held(holder))]
+    #[error("waited {} ms for the lock on {key}, {}; wait longer", waited.as_millis(), held(holder))]
     LockTimeout {
         /// The object to lock.
         key: LockKey,
@@ -41,13 +30,11 @@ pub enum LockError {
         /// The holder; `None` if other waiters were ahead.
         holder: Option<Box<Holder>>,
     },
-    /// Some of several requested locks are held by others, or reserved for others. None was acquired.
-    #[error("{}; nothing was locked; wait until all of them are free, or request them", blockers(held, reserved))]
+    /// Some of several requested locks are held by others. None was acquired.
+    #[error("{}; nothing was locked; wait until all of them are free", blockers(held))]
     SomeLocked {
         /// The holders, in the order of the keys.
         held: Vec<Holder>,
-        /// The reservations of other owners, with their remaining times.
-        reserved: Vec<Holder>,
     },
     /// The lock id was used before and its lease has ended: a request was delivered twice, the second time too late.
     #[error("this lock id was used before, {0}")]
@@ -156,7 +143,7 @@ pub enum BreakError {
     #[error("give a reason: the holder is going to read it")]
     NoReason,
     /// The reason is too long.
-    #[error("the reason is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
+    #[error("the reason is too long; write at most {} characters", LONGEST_REASON)]
     ReasonTooLong,
     /// The reason contains control characters.
     #[error("the reason has line breaks or other control characters; write it in one line")]
@@ -172,6 +159,7 @@ pub enum BreakError {
 impl From<Unfit> for BreakError {
     fn from(reason: Unfit) -> Self {
         match reason {
+            Unfit::Empty => BreakError::NoReason,
             Unfit::TooLong => BreakError::ReasonTooLong,
             Unfit::NotPlain => BreakError::ReasonNotPlain,
         }

@@ -20,7 +20,7 @@ pub use code::ErrorCode;
 pub use constraint::{ConstraintKind, ConstraintViolation};
 pub use locks::{BreakError, LeaseError, LeaseLost, LockError};
 pub use maintenance::{ListError, SweepError};
-pub use people::{AnswerError, RequestError, TakeOverError};
+pub use people::TakeOverError;
 pub use several::LeaseSetError;
 
 /// A failure of the database, and what to do about it.
@@ -254,7 +254,7 @@ pub enum Error {
     #[error("lost the race at the same moment: {0}")]
     OptimisticLockingFailure(Box<VersionConflict>),
     /// Another owner holds an offline lock on it.
-    #[error("{} is being edited by {}; wait until it is free, or request it", .0.key, .0.owner)]
+    #[error("{} is being edited by {}; wait until it is free", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
     /// The offline lock that the save requires is not held any more. Nothing was saved.
     #[error(transparent)]

@@ -20,9 +20,7 @@ pub enum LeaseSetError {
     Database(#[from] DatabaseError),
 }
 
-/// `Order 17 is locked by Kim, Invoice 4 is reserved for Lee`.
-pub(super) fn blockers(held: &[Holder], reserved: &[Holder]) -> String {
-    let held = held.iter().map(|holder| format!("{} is locked by {}", holder.key, holder.owner));
-    let reserved = reserved.iter().map(|holder| format!("{} is reserved for {}", holder.key, holder.owner));
-    held.chain(reserved).collect::<Vec<_>>().join(", ")
+/// `Order 17 is locked by Kim, Invoice 4 is locked by Lee`.
+pub(super) fn blockers(held: &[Holder]) -> String {
+    held.iter().map(|holder| format!("{} is locked by {}", holder.key, holder.owner)).collect::<Vec<_>>().join(", ")
 }

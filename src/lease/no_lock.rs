@@ -31,7 +31,6 @@ impl LeaseLossReason {
             ("released", ..) => LeaseLossReason::Released { at },
             ("broken", Some(by), Some(reason)) => LeaseLossReason::Broken { by, at, reason },
             ("taken over", Some(by), Some(reason)) => LeaseLossReason::TakenOver { by, at, reason },
-            ("handed over", Some(to), _) => LeaseLossReason::HandedOver { to, at },
             _ => LeaseLossReason::ran_out(at, ran_out),
         }
     }
@@ -119,14 +118,6 @@ pub enum LeaseLossReason {
         /// The reason given.
         reason: String,
     },
-    /// Its holder handed it over to a requester.
-    HandedOver {
-        /// The recipient.
-        to: Owner,
-        /// When.
-        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
-        at: SystemTime,
-    },
     /// It is a lock of another owner: a lock id is necessary, but not sufficient. Nothing else is revealed about that lock: not
     /// its key, not its holder, not its expiry.
     NotYours,
@@ -149,7 +140,6 @@ impl LeaseLossReason {
             | LeaseLossReason::LimitReached { .. } => true,
             LeaseLossReason::Broken { .. }
             | LeaseLossReason::TakenOver { .. }
-            | LeaseLossReason::HandedOver { .. }
             | LeaseLossReason::NotYours
             | LeaseLossReason::OtherAggregate
             | LeaseLossReason::SharedOnly => false,
@@ -176,7 +166,6 @@ impl fmt::Display for NoLock {
             LeaseLossReason::Released { .. } => f.write_str("it was released")?,
             LeaseLossReason::Broken { by, reason, .. } => write!(f, "{by} ended it ({})", Printable(reason))?,
             LeaseLossReason::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({})", Printable(reason))?,
-            LeaseLossReason::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
             LeaseLossReason::NotYours => f.write_str("the lock id belongs to another owner")?,
             LeaseLossReason::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
             LeaseLossReason::SharedOnly => {
@@ -186,7 +175,7 @@ impl fmt::Display for NoLock {
             }
         }
         match &self.held_now {
-            Some(holder) => write!(f, "; {} holds it now; wait, or request it", holder.owner),
+            Some(holder) => write!(f, "; {} holds it now; wait until it is free", holder.owner),
             None => f.write_str("; lock it again, and compare versions before you save"),
         }
     }

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use crate::clock::{from_millis, millis};
 use crate::lease::LeaseLossReason;
+use crate::lease::policy::LockPolicy;
 use crate::lease::policy::usual_heartbeat;
-use crate::lease::policy::{LockPolicy, ShowOwner};
-use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 
 /// Beyond every limit, and additions to it do not overflow.
@@ -88,8 +87,6 @@ pub(crate) enum Attempt {
     Granted(Holder),
     /// Another owner held it before the request.
     Held(Holder),
-    /// It is reserved for this owner, who is not the requester.
-    Reserved(Holder),
     /// It was free at the time of the request, and another session acquired it first.
     Lost,
     /// The lease of this lock id has ended.
@@ -103,67 +100,6 @@ pub(crate) enum AttemptAll {
     Granted(Vec<Holder>),
     /// None granted. The refused requests, each with its index.
     Refused(Vec<(usize, Attempt)>),
-}
-
-/// A request to the holder of a generation.
-#[derive(Debug)]
-pub(crate) struct Asking<'a> {
-    pub key: &'a LockKey,
-    pub generation: i64,
-    pub by: &'a Owner,
-    pub note: &'a str,
-    /// The pseudonym of the requester, for a holder to whom the name is redacted.
-    pub handle: String,
-    /// The request is refused if this many others have an open request.
-    pub most: u32,
-}
-
-/// The answer to [`Asking`].
-#[derive(Debug)]
-pub(crate) enum Asked {
-    Open(TransferRequest),
-    /// The limit of requesters is reached.
-    Full,
-    /// That generation does not hold the lock (any more).
-    Changed,
-}
-
-impl Asked {
-    /// From the stored request, if it exists.
-    pub(crate) fn found(request: Option<TransferRequest>, generation: i64) -> Self {
-        request.filter(|request| request.generation == generation).map_or(Asked::Changed, Asked::Open)
-    }
-}
-
-/// A request, and how its holder sees the requester.
-#[derive(Debug)]
-pub(crate) struct OpenRequest {
-    pub request: TransferRequest,
-    pub handle: String,
-    pub shown: ShowOwner,
-    /// The owner of the requested lease.
-    pub holder: String,
-}
-
-impl OpenRequest {
-    fn is_hidden(&self) -> bool {
-        self.shown != ShowOwner::ByName && self.request.by.id != self.holder
-    }
-
-    /// Whether the holder's reply names this requester.
-    pub(crate) fn is_of(&self, asker: &str) -> bool {
-        asker == if self.is_hidden() { &self.handle } else { &self.request.by.id }
-    }
-
-    /// The request as it is visible to the holder.
-    pub(crate) fn for_holder(self) -> TransferRequest {
-        match self.is_hidden() {
-            true => {
-                TransferRequest { by: Owner { id: self.handle, ..self.request.by.shown(self.shown) }, ..self.request }
-            }
-            false => self.request,
-        }
-    }
 }
 
 /// The answer to a takeover.

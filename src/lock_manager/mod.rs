@@ -1,4 +1,4 @@
-//! The lock manager: acquires leases, keeps them alive, hands them over and ends them; lists them, and sweeps old ones.
+//! The lock manager: acquires leases, keeps them alive, and ends them; lists them, and sweeps old ones.
 //! The rules are in [`lease`](crate::lease), the statements in `storage`.
 
 mod claim;
@@ -9,7 +9,6 @@ mod keep;
 mod list;
 mod observe;
 mod quota;
-mod requests;
 mod resume;
 mod set;
 mod several;
@@ -26,8 +25,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
 use crate::lease::limits::Limits;
 use crate::lease::policy::LockPolicy;
-use crate::lease::transfer::TransferRequest;
-use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable};
+use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable, checked_reason};
 use crate::lock_table::batch::{Batcher, Gone};
 use crate::lock_table::grants::Grants;
 use crate::storage::{Attempt, Backend, LockAnswer, LockOp, LockRequest, Proof};
@@ -146,8 +144,7 @@ impl LockManager {
     /// background as well; with a lock id of the caller's own, the caller repeats it.
     ///
     /// # Errors
-    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] if it was handed over to another owner who has not
-    /// acquired it yet; [`LockError::LockingFailed`] if a concurrent request won the race;
+    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::LockingFailed`] if a concurrent request won the race;
     /// [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
     /// [`LockError::Database`].
     pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
@@ -219,10 +216,6 @@ impl LockManager {
         match self.backend.try_lock(&request).await? {
             Attempt::Granted(holder) => Ok(self.granted(id, holder)),
             Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer)))),
-            Attempt::Reserved(reserved) => {
-                let Holder { key, owner, remaining, .. } = reserved.seen_by(viewer);
-                Err(LockError::Reserved { key, owner, remaining })
-            }
             Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
             Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock.seen_by(viewer)))),
         }
@@ -321,10 +314,7 @@ impl LockManager {
     }
 
     async fn end(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Holder, BreakError> {
-        let reason = TransferRequest::text(reason)?;
-        if reason.is_empty() {
-            return Err(BreakError::NoReason);
-        }
+        let reason = checked_reason(reason)?;
         by.check()?;
         if key.problem().is_some() {
             return Err(BreakError::HolderChanged { held_now: Vec::new() });

@@ -224,7 +224,7 @@ impl LockManager {
 
     /// The error for all blocked members. A used secret never works again; other causes may end.
     fn refusal(&self, set: &LeaseSet, refused: Vec<(usize, Attempt)>, asker: &str) -> LockError {
-        let (mut held, mut reserved, mut lost) = (Vec::new(), Vec::new(), None);
+        let (mut held, mut lost) = (Vec::new(), None);
         for (at, attempt) in refused {
             match attempt {
                 Attempt::Used(used) => {
@@ -232,13 +232,12 @@ impl LockManager {
                     return LockError::LockIdUsed(Box::new(NoLock { key, ..used.seen_by(Some(asker)) }));
                 }
                 Attempt::Held(holder) => held.push(self.seen_by(holder, Some(asker))),
-                Attempt::Reserved(holder) => reserved.push(self.seen_by(holder, Some(asker))),
                 Attempt::Lost | Attempt::Granted(_) => lost = lost.or(set.keys().get(at)),
             }
         }
         match lost.or(set.keys().first()) {
-            Some(key) if held.is_empty() && reserved.is_empty() => LockError::LockingFailed { key: key.clone() },
-            _ => LockError::SomeLocked { held, reserved },
+            Some(key) if held.is_empty() => LockError::LockingFailed { key: key.clone() },
+            _ => LockError::SomeLocked { held },
         }
     }
 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::LockManager;
 use super::claim::{IdFrom, RunToEnd, Unclaimed};
 use crate::error::{DatabaseError, TakeOverError};
-use crate::lease::transfer::TransferRequest;
-use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
+use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable, checked_reason};
 use crate::storage::{Attempt, LockRequest, Proof, TakenOver};
 use crate::telemetry::outcome::seen;
 
@@ -117,11 +116,8 @@ impl LockManager {
         id: LockId,
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
-        let reason = TransferRequest::text(reason)?;
+        let reason = checked_reason(reason)?;
         let policy = self.policy(key.kind());
-        if reason.is_empty() {
-            return Err(TakeOverError::NoReason);
-        }
         if !policy.is_exclusive() {
             return Err(TakeOverError::Advisory { key: key.clone() });
         }

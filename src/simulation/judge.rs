@@ -128,9 +128,9 @@ impl World {
             if let (Some(other), true) = (earlier.iter().find(overlap), span.key.kind() != "Shared") {
                 wrong.push(format!("two holders: {span:?} and {other:?}"));
             }
-            let of_owner = earlier.iter().filter(|other| other.owner == span.owner && !other.reservation);
+            let of_owner = earlier.iter().filter(|other| other.owner == span.owner);
             let held = of_owner.filter(|other| other.surely_alive_in(span.from, span.from)).count();
-            if self.was_calm() && held >= most && !tables.resumed.contains(&span.owner) && !span.reservation {
+            if self.was_calm() && held >= most && !tables.resumed.contains(&span.owner) {
                 wrong.push(format!("more than {most} leases of one owner: {span:?}"));
             }
         }

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use super::judge::{Call, text};
 use super::world::World;
-use crate::error::{
-    BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, RequestError, TakeOverError,
-};
+use crate::error::{BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, TakeOverError};
 use crate::lease::{Lease, LockId, LockKey, Owner};
 use crate::lock_manager::LockManager;
 use crate::unit_of_work::{Database, Repository};
@@ -123,8 +121,7 @@ impl Person {
             77..84 => self.job().await,
             84..86 => self.break_in().await,
             86..89 => self.take_over().await,
-            89..93 => self.hand_over().await,
-            93..97 => self.resume().await,
+            89..97 => self.resume().await,
             97..99 => self.several().await,
             _ => self.sign_out().await,
         }
@@ -195,7 +192,7 @@ impl Person {
                 }
                 world.judge_failure(call, &error);
             }
-            Err(LockError::Reserved { .. } | LockError::LimitReached { .. } | LockError::LockingFailed { .. }) => {}
+            Err(LockError::LimitReached { .. } | LockError::LockingFailed { .. }) => {}
             Err(other) => world.violated(format_args!("{}: {other}", call.name)),
         }
     }
@@ -404,24 +401,6 @@ impl Person {
     }
 
     /// Requests a lease of somebody else, and hands over one of their own to the first requester.
-    async fn hand_over(&mut self) {
-        let key = self.exclusive_key();
-        if let Some(generation) = self.seen(&key).await {
-            let work = self.locks.request(&key, generation, &self.owner, "please");
-            if let Some((call, Err(RequestError::Database(error)))) = self.call("request", &key, USUAL, work).await {
-                self.world.judge_failure(call, &error);
-            }
-        }
-        let Some((id, key)) = self.known() else { return };
-        let Some((_, Ok(requests))) = self.call("requests", &key, USUAL, self.locks.requests(&id)).await else {
-            return;
-        };
-        let Some(first) = requests.iter().find(|request| request.by.id != self.owner.id) else { return };
-        if let Some((_, answer)) = self.call("hand_over", &key, USUAL, self.locks.hand_over(&id, &first.by.id)).await {
-            self.world.tell(format_args!("{}: hand_over {}", self.owner.id, outcome(&answer)));
-        }
-    }
-
     async fn resume(&mut self) {
         let Some((id, key)) = self.known().filter(|(_, key)| key.kind() == "Short") else { return };
         self.world.tables().resumed.insert(self.owner.id.clone());

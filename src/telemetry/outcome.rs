@@ -6,10 +6,7 @@ use std::future::Future;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use crate::error::{
-    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, RequestError, TakeOverError,
-};
-use crate::lease::transfer::TransferRequest;
+use crate::error::{BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, TakeOverError};
 use crate::lease::{Holder, Lease, LeaseLossReason, NoLock};
 use crate::row_lock::mode::Wait;
 use crate::storage::patience;
@@ -111,7 +108,6 @@ pub(crate) trait About {
 }
 
 impl About for () {}
-impl About for TransferRequest {}
 impl<T> About for Vec<T> {}
 
 impl About for Lease {
@@ -158,7 +154,6 @@ impl Named for LockError {
         match self {
             LockError::Database(error) => error.report(),
             LockError::AlreadyLocked(_) => Report::refused("already_locked"),
-            LockError::Reserved { .. } => Report::refused("reserved"),
             LockError::LockingFailed { .. } => Report::refused("locking_failed"),
             LockError::LockIdUsed(_) => Report::refused("lock_id_used"),
             LockError::InvalidKey { .. } => Report::refused("invalid_key"),
@@ -212,27 +207,6 @@ impl Named for TakeOverError {
     }
 }
 
-impl Named for RequestError {
-    fn report(&self) -> Report<'_> {
-        match self {
-            RequestError::HolderChanged { .. } => Report::refused("holder_changed"),
-            RequestError::Database(error) => error.report(),
-            _ => Report::refused("invalid"),
-        }
-    }
-}
-
-impl Named for AnswerError {
-    fn report(&self) -> Report<'_> {
-        match self {
-            AnswerError::NoLock(no_lock) => Report::lost(no_lock),
-            AnswerError::NotAsked { .. } => Report::refused("not_asked"),
-            AnswerError::Database(error) => error.report(),
-            _ => Report::refused("invalid"),
-        }
-    }
-}
-
 /// For a save or a resume.
 impl Named for Error {
     fn report(&self) -> Report<'_> {
@@ -259,7 +233,6 @@ fn of_why(why: &LeaseLossReason) -> &'static str {
         LeaseLossReason::Released { .. } => "released",
         LeaseLossReason::Broken { .. } => "broken",
         LeaseLossReason::TakenOver { .. } => "taken_over",
-        LeaseLossReason::HandedOver { .. } => "handed_over",
         LeaseLossReason::NotYours => "not_yours",
         LeaseLossReason::OtherAggregate => "other_aggregate",
     }

@@ -117,7 +117,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     /// | is alive | runs under it, and releases it with the commit |
     /// | expired or reached a limit, or was released, or there never was one | checks the version, and refuses if another owner holds the
     /// lock |
-    /// | was broken, taken over or handed over; or is another person's, another aggregate's, or a share | is refused with [`Error::NoLock`] and the reason |
+    /// | was broken or taken over; or is another person's, another aggregate's, or a share | is refused with [`Error::NoLock`] and the reason |
     ///
     /// It decides in the saving transaction, so a lease that the form acquires at the same moment counts. For a form that must not be saved
     /// without its lease, use [`expecting`](Self::expecting) and [`releasing`](Self::releasing) instead.

@@ -34,9 +34,7 @@ calls! {
     HOLDING:
         CheckLock = "LockManager::check_lock", KeepAlive = "LockManager::keep_alive",
         KeepAliveWith = "LockManager::keep_alive_with", Extend = "LockManager::extend_lock_expiration",
-        Resume = "LockManager::resume", Break = "LockManager::break_lock", Request = "LockManager::request",
-        Requests = "LockManager::requests", AnswerRequest = "LockManager::answer_request",
-        HandOver = "LockManager::hand_over", CheckSet = "LockManager::check_set",
+        Resume = "LockManager::resume", Break = "LockManager::break_lock", CheckSet = "LockManager::check_set",
         KeepSetAlive = "LockManager::keep_set_alive", Lost = "LeaseGuard::lost", RunUnderGuard = "LeaseGuard::run",
         Holders = "LockManager::holders", List = "Listing::run", History = "History::run",
         HeldByType = "LockManager::held_by_type", Sweep = "Sweep::run", NextEvent = "Watch::next", EventStream = "Watch";

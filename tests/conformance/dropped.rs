@@ -12,7 +12,7 @@ use tenure::unit_of_work::{LockSet, Retry};
 use tenure::{
     Aggregate, Lease, LockId, LockKey, LockManager, LockMode, LockPolicy, Owner, Transaction, Version, Wait,
     error::{Error, LockError},
-    lease::{Heartbeat, TransferReply},
+    lease::Heartbeat,
     lock_manager::LeaseSet,
 };
 use tokio::task::JoinSet;
@@ -66,9 +66,6 @@ impl Case {
             _ if ACQUIRING.contains(&call) && call != TakeOver || READING.contains(&call) => {}
             ReleaseGuard | Lost | RunUnderGuard | UnlessLocked | UpdateUnlessLocked => {}
             _ => case.held = vec![case.locks.try_lock(&case.keys[0], &case.kim).await.unwrap()],
-        }
-        if matches!(call, AnswerRequest | HandOver) {
-            case.locks.request(&case.keys[0], 1, &other(), "please").await.unwrap();
         }
         case
     }
@@ -160,13 +157,6 @@ impl Case {
             Extend => none(locks.extend_lock_expiration(self.lock_id(), MINUTE).await.unwrap()),
             Resume => none(locks.resume(&t.orders, no, self.lock_id(), Version::FIRST).await.unwrap()),
             Break => none(locks.break_lock(key, 1, &lee(), "she is on holiday").await.unwrap()),
-            Request => none(locks.request(key, 1, &other(), "please").await.unwrap()),
-            Requests => none(locks.requests(self.lock_id()).await.unwrap()),
-            AnswerRequest => {
-                let later = TransferReply::Later(MINUTE);
-                none(locks.answer_request(self.lock_id(), &other().id, later).await.unwrap())
-            }
-            HandOver => none(locks.hand_over(self.lock_id(), &other().id).await.unwrap()),
             CheckSet => none(locks.check_set(self.set()).await.unwrap()),
             KeepSetAlive => none(locks.keep_set_alive(self.set()).await.unwrap()),
             Lost => {

@@ -74,24 +74,11 @@ pub async fn refused_set_names_all_blockers_and_acquires_nothing(t: &TestDb) {
     let ran_out = before.try_lock(&two, &lee()).await.unwrap();
     t.clock.advance(4 * MINUTE);
     let refused = t.locks.try_lock_all([three, one.clone(), two.clone()], &kim()).await;
-    let Err(LockError::SomeLocked { held, reserved }) = &refused else { panic!("{refused:?}") };
+    let Err(LockError::SomeLocked { held }) = &refused else { panic!("{refused:?}") };
     assert_eq!(held.iter().map(|holder| &holder.owner).collect::<Vec<_>>(), [&lee(), &park]);
-    assert_eq!(*reserved, []);
     let text = refused.unwrap_err().to_string();
     assert!(text.contains(&format!("{one} is locked by Lee Junho")) && text.contains("nothing was locked"), "{text}");
     assert_eq!(generation_of(t, &two).await, ran_out.holder().generation);
-}
-
-pub async fn reserved_key_refuses_a_set_except_to_its_recipient(t: &TestDb) {
-    let [one, two] = keys();
-    let lease = t.locks.try_lock(&one, &kim()).await.unwrap();
-    t.locks.request(&one, lease.holder().generation, &lee(), "please").await.unwrap();
-    t.locks.hand_over(lease.id(), "lee").await.unwrap();
-    let refused = t.locks.try_lock_all([one.clone(), two.clone()], &kim()).await;
-    let Err(LockError::SomeLocked { held, reserved }) = refused else { panic!("{refused:?}") };
-    assert_eq!((held.len(), reserved.len(), &reserved[0].owner), (0, 1, &lee()));
-    let held = t.locks.try_lock_all([one, two], &lee()).await.unwrap();
-    assert_eq!(generations(&held), [3, 1]);
 }
 
 pub async fn repeated_set_request_with_the_same_secret_is_idempotent(t: &TestDb) {

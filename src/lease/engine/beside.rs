@@ -23,8 +23,7 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     });
     end_expired(draft, key, &request.lock, now);
     let taken = take_place(draft, request, now)?;
-    let free = !anchor.alive(now) || anchor.is_reserved_for(&request.owner);
-    if let (Attempt::Granted(holder), true) = (&taken, free) {
+    if let (Attempt::Granted(holder), false) = (&taken, anchor.alive(now)) {
         let anchor = draft.rows.exclusive(key).cloned().unwrap_or(anchor);
         let generation = anchor.generation.max(holder.generation);
         draft.put(LeaseRow { generation, shared: anchor.shared || request.shared, ended: true, ..anchor });

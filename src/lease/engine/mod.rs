@@ -25,7 +25,6 @@ mod sweep;
 mod take;
 #[cfg(test)]
 mod tests;
-mod transfer;
 
 use std::time::Duration;
 
@@ -36,13 +35,10 @@ pub(crate) use failover::Declared;
 pub(crate) use keep::change_row;
 pub(crate) use past::{How, Past};
 pub(crate) use row::{LeaseRow, Place};
-pub(crate) use rows::{RequestPlace, RequestRow, Rows};
+pub(crate) use rows::Rows;
 pub(crate) use sweep::sweep;
 
-use super::operations::{
-    Asked, Asking, Attempt, AttemptAll, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver,
-};
-use super::transfer::{TransferReply, TransferRequest};
+use super::operations::{Attempt, AttemptAll, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver};
 use super::{Holder, LockKey, NoLock, Owner};
 use changes::Draft;
 
@@ -71,14 +67,6 @@ pub(crate) enum Operation<'o> {
     TakeOver { request: &'o LockRequest, generation: i64, reason: &'o str },
     /// End all leases of an owner.
     ReleaseAll { owner: &'o str },
-    /// Request the lease from its holder, or repeat the request.
-    Ask(&'o Asking<'o>),
-    /// The open requests for a lease.
-    Requests(&'o Proof),
-    /// Reply to one of them.
-    Reply { proof: &'o Proof, asker: &'o str, reply: &'o TransferReply },
-    /// End a lease and reserve the key for one of its requesters, under a lock id that no client has.
-    HandOver { proof: &'o Proof, to: &'o str, reservation: &'o LockHash },
     /// Revive an expired lease.
     Resume { proof: &'o Proof, key: &'o LockKey },
     /// Whether a key is held.
@@ -110,14 +98,6 @@ pub(crate) enum Answer {
     TakenOver(TakenOver),
     /// The leases that the owner held.
     Released(Vec<Holder>),
-    /// Of [`Operation::Ask`].
-    Asked(Asked),
-    /// The longest-waiting first.
-    Requests(Result<Vec<TransferRequest>, NoLock>),
-    /// `None`: this owner has no open request.
-    Replied(Result<Option<TransferRequest>, NoLock>),
-    /// `None`: this owner has no open request.
-    HandedOver(Result<Option<Holder>, NoLock>),
     /// Of [`Operation::Resume`].
     Resumed(Resumption),
     /// Of [`Operation::KeyState`].
@@ -161,14 +141,6 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
             Answer::TakenOver(end::take_over(&mut draft, request, generation, reason, now)?)
         }
         Operation::ReleaseAll { owner } => Answer::Released(end::release_all(&mut draft, owner, now)),
-        Operation::Ask(asking) => Answer::Asked(transfer::ask(&mut draft, asking, now)),
-        Operation::Requests(proof) => Answer::Requests(transfer::requests(rows, proof, now)),
-        Operation::Reply { proof, asker, reply } => {
-            Answer::Replied(transfer::reply(&mut draft, proof, asker, reply, now))
-        }
-        Operation::HandOver { proof, to, reservation } => {
-            Answer::HandedOver(transfer::hand_over(&mut draft, proof, to, reservation, now)?)
-        }
         Operation::Resume { proof, key } => Answer::Resumed(resume::resume(&mut draft, proof, key, now)),
         Operation::KeyState(key) => Answer::KeyState(check::key_state(rows, key, now)),
         Operation::Holders(key) => Answer::Holders(check::holders(rows, key, now)),
@@ -193,8 +165,8 @@ pub(crate) fn conflict(operation: &Operation<'_>, rows: &Rows, now: i64) -> Opti
 impl Operation<'_> {
     /// Whether it only reads.
     pub(crate) fn only_reads(&self) -> bool {
-        use Operation::{Check, Holders, KeyState, Requests};
-        matches!(self, Check(_) | Requests(_) | KeyState(_) | Holders(_))
+        use Operation::{Check, Holders, KeyState};
+        matches!(self, Check(_) | KeyState(_) | Holders(_))
     }
 }
 

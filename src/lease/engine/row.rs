@@ -49,7 +49,6 @@ pub(crate) struct LeaseRow {
     /// The last input.
     pub active_at: i64,
     pub expires_at: i64,
-    /// Zero in a reservation: handed over, and not acquired yet.
     pub ttl: i64,
     pub idle_limit: Option<i64>,
     /// The absolute limit.
@@ -107,14 +106,6 @@ impl LeaseRow {
     /// Expired, and not recorded yet.
     pub(super) fn ran_out_unrecorded(&self, now: i64) -> bool {
         !self.ended && self.expires_at <= now
-    }
-
-    pub(crate) fn is_reservation(&self) -> bool {
-        self.ttl == 0
-    }
-
-    pub(super) fn is_reserved_for(&self, owner: &Owner) -> bool {
-        self.is_reservation() && self.owner.id == owner.id
     }
 
     /// The cause of the present expiry.

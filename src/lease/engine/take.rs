@@ -28,7 +28,7 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     take_place(draft, request, now)
 }
 
-/// The lease that conflicts with the request, if any: the exclusive lease or a reservation; for an exclusive request also the longest-held
+/// The lease that conflicts with the request, if any: the exclusive lease; for an exclusive request also the longest-held
 /// shared lease. Advisory leases conflict with nothing.
 pub(super) fn held_by_other(rows: &Rows, request: &LockRequest, now: i64) -> Option<Attempt> {
     if !request.policy.exclusive {
@@ -37,18 +37,13 @@ pub(super) fn held_by_other(rows: &Rows, request: &LockRequest, now: i64) -> Opt
     let anchor = rows.exclusive(&request.key)?;
     if anchor.alive(now) {
         let again = !request.shared && anchor.lock == request.lock;
-        return match anchor.is_reservation() {
-            _ if again || anchor.is_reserved_for(&request.owner) => None,
-            true => Some(Attempt::Reserved(anchor.holder(now))),
-            false => Some(Attempt::Held(anchor.holder(now))),
-        };
+        return (!again).then(|| Attempt::Held(anchor.holder(now)));
     }
     let reader = rows.reader(&request.key, now).filter(|_| anchor.shared && !request.shared);
     reader.map(|row| Attempt::Held(row.holder(now)))
 }
 
-/// Replaces the row of the request if its lease ended, or if it is a reservation for this owner. A lock id whose lease has ended gets
-/// nothing: its request was delivered twice.
+/// Replaces the row of the request if its lease ended. A lock id whose lease has ended gets nothing: its request was delivered twice.
 pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
     let (place, lock) = (Place::of(request), &request.lock[..]);
     if draft.rows.past.contains_key(lock) {
@@ -60,7 +55,7 @@ pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> 
             row.ask_again(request, now);
             row
         }
-        Some(row) if row.lock == lock || row.shared || !is_free(&row, request, now) => {
+        Some(row) if row.lock == lock || row.shared || row.alive(now) => {
             return Ok(refused(&draft.rows, request, now));
         }
         _ if elsewhere => return Ok(Attempt::Used(of_another(&request.key))),
@@ -76,10 +71,6 @@ pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> 
     let granted = row.holder(now);
     draft.put(row);
     Ok(Attempt::Granted(granted))
-}
-
-fn is_free(row: &LeaseRow, request: &LockRequest, now: i64) -> bool {
-    !row.alive(now) || row.is_reserved_for(&request.owner)
 }
 
 /// A lock id holds one lease at most.

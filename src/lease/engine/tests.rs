@@ -4,7 +4,6 @@ mod failover;
 mod in_place;
 mod odd_rows;
 mod refusals;
-mod requests;
 mod sweep;
 
 use std::collections::BTreeSet;
@@ -67,27 +66,6 @@ fn rows(leases: impl IntoIterator<Item = LeaseRow>) -> Rows {
     Rows { leases: leases.into_iter().map(|row| (row.place.clone(), row)).collect(), ..Rows::default() }
 }
 
-fn asks(asker: Owner, note: &str, since: i64, expires_in: i64) -> RequestRow {
-    let (since, expires_at) = (NOW + since, NOW + expires_in);
-    let handle = format!("handle of {}", asker.id);
-    RequestRow {
-        key: key(),
-        asker,
-        handle,
-        generation: 4,
-        note: note.into(),
-        since,
-        expires_at,
-        later_until: None,
-        declined: None,
-    }
-}
-
-fn with_requests(mut rows: Rows, requests: impl IntoIterator<Item = RequestRow>) -> Rows {
-    rows.requests = requests.into_iter().map(|row| (row.place(), row)).collect();
-    rows
-}
-
 fn with_past(mut rows: Rows, past: Past) -> Rows {
     rows.past.insert(past.lock.clone(), past);
     rows
@@ -106,7 +84,6 @@ fn word(attempt: &Attempt) -> String {
     match attempt {
         Attempt::Granted(holder) => format!("granted {}", holder.generation),
         Attempt::Held(holder) => format!("held {}", holder.generation),
-        Attempt::Reserved(holder) => format!("reserved {}", holder.owner.id),
         Attempt::Lost => "lost".into(),
         Attempt::Used(no_lock) => format!("used {:?}", no_lock.why),
     }
@@ -127,15 +104,11 @@ fn history(rows: &Rows) -> Vec<(How, i64, bool, bool)> {
 #[test]
 fn an_exclusive_lease_is_granted_on_a_free_key_only() {
     let ended = LeaseRow { ended: true, ..kims(TTL) };
-    let reserved = |owner: Owner| LeaseRow { ttl: 0, owner, ..kims(1) };
     let cases = [
         ("no row", rows([]), "granted 1"),
         ("ended", rows([ended]), "granted 5"),
         ("ran out this millisecond", rows([kims(0)]), "granted 5"),
         ("a millisecond left", rows([kims(1)]), "held 4"),
-        ("reserved for Kim", rows([reserved(kim())]), "reserved kim"),
-        ("reserved for Lee", rows([reserved(lee())]), "granted 5"),
-        ("a reservation that ran out", rows([LeaseRow { expires_at: NOW, ..reserved(kim()) }]), "granted 5"),
         ("a share", rows([anchor(true), beside(true, 1)]), "held 5"),
         ("a share that ran out", rows([anchor(true), beside(true, 0)]), "granted 6"),
         ("an advisory lease", rows([anchor(false), beside(false, 1)]), "granted 6"),
@@ -253,16 +226,13 @@ fn asking_again_sets_the_name_and_the_policy() {
 
 #[test]
 fn a_recorded_end_is_not_recorded_again() {
-    let reserved = LeaseRow { ttl: 0, owner: lee(), ..kims(5) };
-    for row in [LeaseRow { ended: true, ..kims(-5) }, reserved] {
-        let (answer, after) = take(&rows([row]), &lees());
-        assert_eq!((&*answer, history(&after)), ("granted 5", vec![]));
-    }
+    let (answer, after) = take(&rows([LeaseRow { ended: true, ..kims(-5) }]), &lees());
+    assert_eq!((&*answer, history(&after)), ("granted 5", vec![]));
 }
 
 #[test]
 fn the_kind_of_an_end_is_stored_as_text() {
-    for how in [How::Released, How::Expired, How::Broken, How::TakenOver, How::HandedOver] {
+    for how in [How::Released, How::Expired, How::Broken, How::TakenOver] {
         assert_eq!(How::of(how.text()), how);
     }
     assert_eq!(How::of("of a later release"), How::Expired);
@@ -292,7 +262,6 @@ fn generations_go_on_above_slots_and_floor() {
 fn leases_beside_each_other_note_their_generation() {
     let advisory = request(LEES, lee(), LockPolicy::advisory(), false);
     let share = request(LEES, lee(), LockPolicy::shared(), true);
-    let reserved = |owner: Owner| LeaseRow { ttl: 0, owner, ..kims(1) };
     // Rows, request, answer, and of the anchor: generation, shared, ended.
     let cases = [
         (rows([]), &advisory, "granted 1", (1, false, true)),
@@ -302,8 +271,6 @@ fn leases_beside_each_other_note_their_generation() {
         (rows([kims(1)]), &advisory, "granted 5", (4, false, false)),
         (rows([kims(1)]), &share, "held 4", (4, false, false)),
         (rows([kims(0)]), &share, "granted 5", (5, true, true)),
-        (rows([reserved(kim())]), &share, "reserved kim", (4, false, false)),
-        (rows([reserved(lee())]), &share, "granted 5", (5, true, true)),
     ];
     for (rows, request, expected, of_anchor) in cases {
         let (answer, after) = take(&rows, request);
@@ -518,85 +485,14 @@ fn a_takeover_names_the_live_generation() {
 
 #[test]
 fn all_live_leases_of_an_owner_are_released() {
-    let reservation =
-        LeaseRow { ttl: 0, place: Place::exclusive(&LockKey::new("Order", "2")), lock: vec![7; 32], ..kims(5) };
+    let second = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), lock: vec![7; 32], ..kims(5) };
     let ran_out = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "3")), lock: vec![8; 32], ..kims(0) };
     let lees =
         LeaseRow { place: Place::exclusive(&LockKey::new("Order", "4")), lock: LEES.to_vec(), owner: lee(), ..kims(5) };
-    let (answer, after) = run(Operation::ReleaseAll { owner: "kim" }, &rows([kims(5), reservation, ran_out, lees]));
+    let (answer, after) = run(Operation::ReleaseAll { owner: "kim" }, &rows([kims(5), second, ran_out, lees]));
     assert!(matches!(answer, Answer::Released(released) if released.len() == 2));
     assert_eq!(history(&after), [(How::Released, 0, false, false); 2]);
     assert_eq!(after.leases.values().filter(|row| row.ended).count(), 2);
-}
-
-#[test]
-fn a_repeated_request_keeps_its_place_and_reply() {
-    let before = RequestRow { declined: Some("no".into()), ..asks(lee(), "please", -60_000, 5) };
-    let held = rows([kims(5)]);
-    let ask = |rows: &Rows, note, most| {
-        let by = Owner::new("lee", "Lee Junho");
-        let asking = Asking { key: &key(), generation: 4, by: &by, note, handle: "new".into(), most };
-        run(Operation::Ask(&asking), rows)
-    };
-    let cases = [
-        ("the same", with_requests(held.clone(), [before.clone()]), "please", (-60_000, true)),
-        ("another note", with_requests(held.clone(), [before.clone()]), "now", (0, false)),
-        (
-            "lapsed",
-            with_requests(held.clone(), [RequestRow { expires_at: NOW, ..before.clone() }]),
-            "please",
-            (0, false),
-        ),
-        (
-            "a former lease",
-            with_requests(held.clone(), [RequestRow { generation: 3, ..before.clone() }]),
-            "please",
-            (0, false),
-        ),
-    ];
-    for (case, rows, note, (since, answered)) in cases {
-        let (answer, after) = ask(&rows, note, 1);
-        assert!(
-            matches!(&answer, Answer::Asked(Asked::Open(open)) if open.answer.is_some() == answered),
-            "{case}: {answer:?}"
-        );
-        let row = after.requests.values().next().expect("the request stands");
-        assert_eq!((row.since - NOW, row.expires_at - NOW), (since, 120_000), "{case}");
-        assert_eq!((&*row.asker.name, &*row.handle), ("Lee Junho", "handle of lee"), "{case}");
-    }
-    let full = with_requests(held, [asks(Owner::new("park", "Park"), "", -5, 5)]);
-    assert!(matches!(ask(&full, "", 1), (Answer::Asked(Asked::Full), after) if after == full));
-    let gone = with_requests(rows([kims(0)]), [RequestRow { expires_at: NOW, ..before }]);
-    let (answer, after) = ask(&gone, "please", 1);
-    assert!(matches!(answer, Answer::Asked(Asked::Changed)) && after.requests.is_empty());
-}
-
-#[test]
-fn a_reply_goes_to_who_asks_for_this_lease() {
-    let later = TransferReply::Later(Duration::from_secs(60));
-    let reply = |rows: &Rows, lock, asker| match run(
-        Operation::Reply { proof: &proof(lock, "kim"), asker, reply: &later },
-        rows,
-    ) {
-        (Answer::Replied(Ok(replied)), after) => (replied.map(|request| request.by.id), after),
-        other => panic!("{other:?}"),
-    };
-    let asked = with_requests(rows([kims(5)]), [asks(lee(), "", -5, 5)]);
-    let (replied, after) = reply(&asked, KIMS, "lee");
-    assert_eq!(replied.as_deref(), Some("lee"));
-    assert_eq!(after.requests.values().next().and_then(|row| row.later_until), Some(NOW + 60_000));
-    assert_eq!(reply(&asked, KIMS, "park"), (None, asked.clone()));
-    // Where names are redacted, the pseudonym identifies the requester.
-    let hidden = with_requests(rows([LeaseRow { shown: ShowOwner::Anonymous, ..kims(5) }]), [asks(lee(), "", -5, 5)]);
-    assert_eq!(reply(&hidden, KIMS, "lee").0, None);
-    assert_eq!(reply(&hidden, KIMS, "handle of lee").0.as_deref(), Some("handle of lee"));
-    // An owner of an advisory lease does not see the request, even if both leases have the same generation.
-    for generation in [4, 5] {
-        let place = Place { key: key(), slot: OTHER.to_vec() };
-        let neighbour = LeaseRow { lock: OTHER.to_vec(), place, generation, ..beside(false, 5) };
-        let beside = with_requests(rows([kims(5), neighbour]), [asks(lee(), "", -5, 5)]);
-        assert_eq!(reply(&beside, OTHER, "lee").0, None);
-    }
 }
 
 #[test]
@@ -609,19 +505,6 @@ fn a_row_that_another_session_has_locked_stays() {
     let (answer, after) = take(&Rows { busy, ..expired }, &advisory);
     assert_eq!((&*answer, history(&after)), ("granted 6", vec![]));
     assert_eq!(after.leases.get(&beside(false, 0).place), Some(&beside(false, 0)));
-}
-
-#[test]
-fn a_hand_over_reserves_the_key_for_an_asker() {
-    let asked = with_requests(rows([kims(5)]), [asks(lee(), "", -5, 5)]);
-    let hand_over = |to| run(Operation::HandOver { proof: &proof(KIMS, "kim"), to, reservation: &OTHER }, &asked);
-    let (_, after) = hand_over("lee");
-    let row = after.exclusive(&key()).expect("the row stays");
-    assert_eq!((row.generation, row.ttl, row.expires_at - NOW, &row.owner), (5, 0, 30_000, &lee()));
-    assert_eq!(history(&after), [(How::HandedOver, 0, false, false)]);
-    assert_eq!(take(&after, &lees()).0, "granted 6");
-    assert_eq!(take(&after, &request([4; 32], kim(), LockPolicy::exclusive(), false)).0, "reserved lee");
-    assert!(matches!(hand_over("park"), (Answer::HandedOver(Ok(None)), after) if after == asked));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, LeaseRow, Past, Place, RequestRow, Rows, decide};
+use crate::lease::engine::{Answer, LeaseRow, Past, Place, Rows, decide};
 use crate::lease::operations::{Attempt, AttemptAll, KeyState, LockAnswer, LockOp};
 use crate::lease::{Holder, LockId};
 use crate::row_lock::Wait;
@@ -127,8 +127,7 @@ impl Comparison {
                 });
                 expected.floors.clear();
                 let found = after.remove(&number).unwrap_or_default();
-                let known: BTreeSet<Vec<u8>> =
-                    case.locks.iter().map(|lock| lock.to_vec()).chain(reservation(op)).collect();
+                let known: BTreeSet<Vec<u8>> = case.locks.iter().map(|lock| lock.to_vec()).collect();
                 let (expected, normal) = (normal_rows(&expected, &known), normal_rows(&found, &known));
                 let decided = match &decided {
                     Ok(answer) => describe(answer),
@@ -214,12 +213,6 @@ impl Comparison {
                 Answer::TakenOver(backend.take_over(request, *generation, REASON).await?)
             }
             Op::ReleaseAll(owner) => Answer::Released(backend.release_all(owner).await?),
-            Op::Ask { .. } => Answer::Asked(backend.request(&op.asking().expect("it asks")).await?),
-            Op::Requests(proof) => Answer::Requests(backend.requests(proof).await?),
-            Op::Reply(proof, asker, reply) => Answer::Replied(backend.answer_request(proof, asker, reply).await?),
-            Op::HandOver(proof, to, reservation) => {
-                Answer::HandedOver(backend.hand_over(proof, to, *reservation).await?)
-            }
             Op::Resume(proof, key) => {
                 let mut transaction = backend.begin(Wait::default(), None).await?;
                 let resumed = transaction.resume(proof, key).await?;
@@ -250,14 +243,6 @@ fn asked(case: &Case, random: &mut Random) -> (Op, Form) {
     (op, form)
 }
 
-/// The lock id that an operation brings for a reservation.
-fn reservation(op: &Op) -> Option<Vec<u8>> {
-    match op {
-        Op::HandOver(_, _, reservation) => Some(reservation.to_vec()),
-        _ => None,
-    }
-}
-
 fn of_question(question: &LockOp, answer: LockAnswer) -> Answer {
     match (question, answer) {
         (LockOp::Take(_), LockAnswer::Yours(holder)) => Answer::Taken(Attempt::Granted(holder)),
@@ -276,9 +261,6 @@ fn by_case(rows: Rows) -> BTreeMap<usize, Rows> {
     }
     for (lock, past) in rows.past {
         cases.entry(number(past.key.id())).or_default().past.insert(lock, past);
-    }
-    for (place, row) in rows.requests {
-        cases.entry(number(place.key.id())).or_default().requests.insert(place, row);
     }
     cases
 }
@@ -316,7 +298,7 @@ fn describe(answer: &Answer) -> String {
     match answer {
         Answer::Taken(Attempt::Granted(holder)) => format!("Granted {:?}", granted(holder)),
         Answer::TakenAll(AttemptAll::Refused(refused)) => {
-            let held = refused.iter().any(|(_, attempt)| matches!(attempt, Attempt::Held(_) | Attempt::Reserved(_)));
+            let held = refused.iter().any(|(_, attempt)| matches!(attempt, Attempt::Held(_)));
             let used = refused.iter().find_map(|(at, attempt)| match attempt {
                 Attempt::Used(no_lock) => Some((at, &no_lock.key, &no_lock.why)),
                 _ => None,
@@ -386,17 +368,8 @@ fn lines(rows: &Rows, now: i64) -> Vec<String> {
             key.id()
         )
     };
-    let request = |row: &RequestRow| {
-        let RequestRow { key, asker, handle, generation, note, since, expires_at, later_until, declined } = row;
-        let (since, expires, later) = (from_now(*since), from_now(*expires_at), later_until.map(from_now));
-        format!(
-            "request {} {asker:?} {handle:?} gen {generation} {note:?} since {since} expires {expires} later {later:?} \
-             declined {declined:?}",
-            key.id()
-        )
-    };
     let leases = rows.leases.values().map(lease);
-    leases.chain(rows.past.values().map(past)).chain(rows.requests.values().map(request)).collect()
+    leases.chain(rows.past.values().map(past)).collect()
 }
 
 #[cfg(feature = "sqlite")]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::lease::engine::{How, LeaseRow, Past, Place, RequestPlace, RequestRow, Rows};
+use crate::lease::engine::{How, LeaseRow, Past, Place, Rows};
 use crate::lease::{LockKey, Owner, ShowOwner};
 use crate::row_lock::Wait;
 use crate::storage::Backend;
@@ -97,20 +97,17 @@ impl Dialect {
 
     /// Inserts all rows of several cases.
     pub(super) async fn write(self, backend: &dyn Backend, cases: impl Iterator<Item = &Rows>) {
-        let (mut leases, mut past, mut requests) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut leases, mut past) = (Vec::new(), Vec::new());
         let mut floors = BTreeMap::new();
         for rows in cases {
             leases.extend(rows.leases.values().map(|row| self.lease(row)));
             past.extend(rows.past.values().map(|past| self.past(past)));
-            requests.extend(rows.requests.values().map(|row| self.request(row)));
             floors.extend(rows.floors.iter().map(|(kind, floor)| (kind.clone(), format!("('{kind}', {floor})"))));
         }
         let floors: Vec<String> = floors.into_values().collect();
-        let asker = if self.is_mysql() { "asker, " } else { "" };
         let tables = [
             (format!("tenure_lock ({LEASE})"), leases),
             (format!("tenure_lock_history ({PAST})"), past),
-            (format!("tenure_lock_request ({asker}{REQUEST})"), requests),
             ("tenure_lock_floor (kind, generation)".to_owned(), floors),
         ];
         let inserts = tables.iter().filter(|(_, rows)| !rows.is_empty());
@@ -164,28 +161,6 @@ impl Dialect {
             self.flag(past.idle).to_owned(),
             self.flag(past.limited).to_owned(),
         ];
-        format!("({})", values.join(", "))
-    }
-
-    fn request(self, row: &RequestRow) -> String {
-        let RequestRow { key, asker, handle, generation, note, since, expires_at, later_until, declined } = row;
-        let mut values = vec![
-            text(key.kind()),
-            text(key.id()),
-            text(&asker.id),
-            text(&asker.name),
-            optional(asker.role.as_deref()),
-            text(handle),
-            Self::number(*generation),
-            text(note),
-            Self::number(*since),
-            Self::number(*expires_at),
-            later_until.map_or_else(|| "null".to_owned(), Self::number),
-            optional(declined.as_deref()),
-        ];
-        if self.is_mysql() {
-            values.insert(0, format!("unhex(sha2({}, 256))", text(&asker.id)));
-        }
         format!("({})", values.join(", "))
     }
 
@@ -272,34 +247,6 @@ impl Dialect {
             };
             rows.past.insert(past.lock.clone(), past);
         }
-        let columns = [
-            words("id"),
-            words("asker_id"),
-            words("asker_name"),
-            words("asker_role"),
-            words("handle"),
-            number("generation"),
-            words("note"),
-            number("since"),
-            number("expires_at"),
-            number("later_until"),
-            words("declined"),
-        ];
-        for texts in self.run(backend, from(&columns, "tenure_lock_request")).await {
-            let mut texts = Reader(texts.into_iter());
-            let row = RequestRow {
-                key: LockKey::new(kind, texts.text()),
-                asker: texts.person().expect("an asker"),
-                handle: texts.text(),
-                generation: texts.number(),
-                note: texts.text(),
-                since: texts.number(),
-                expires_at: texts.number(),
-                later_until: texts.optional_number(),
-                declined: texts.optional(),
-            };
-            rows.requests.insert(RequestPlace { key: row.key.clone(), asker: row.asker.id.clone() }, row);
-        }
         rows
     }
 }
@@ -308,9 +255,6 @@ const LEASE: &str = "kind, id, slot, generation, lock_hash, owner_id, owner_name
                      last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended";
 const PAST: &str = "lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how, by_id, \
                     by_name, by_role, reason, idle, limited";
-const REQUEST: &str = "kind, id, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until, \
-                       declined";
-
 /// The texts here have no quotes in them.
 fn text(text: &str) -> String {
     format!("'{text}'")

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::random::Random;
-use crate::lease::engine::{How, LeaseRow, Operation, Past, Place, RequestPlace, RequestRow, Rows};
-use crate::lease::operations::{Asking, LockHash, LockOp, LockRequest, Proof};
-use crate::lease::{LockKey, LockPolicy, Owner, ShowOwner, TransferReply};
+use crate::lease::engine::{How, LeaseRow, Operation, Past, Place, Rows};
+use crate::lease::operations::{LockHash, LockOp, LockRequest, Proof};
+use crate::lease::{LockKey, LockPolicy, Owner, ShowOwner};
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
@@ -46,11 +46,6 @@ impl Case {
         if random.percent(30) {
             let past = case.past(random, free.pop().expect("ten are enough"), now);
             case.rows.past.insert(past.lock.clone(), past);
-        }
-        for _ in 0..random.one_of(&[0, 0, 1, 2, 3]) {
-            let request = case.request(random, now);
-            let place = RequestPlace { key: request.key.clone(), asker: request.asker.id.clone() };
-            case.rows.requests.insert(place, request);
         }
         case
     }
@@ -116,11 +111,6 @@ impl Case {
             hard_until: now + random.one_of(&[12 * HOUR, 12 * HOUR, 12 * HOUR, MINUTE, SECOND, 0, -HOUR]),
             ended: random.percent(20),
         };
-        if random.percent(10) {
-            // A reservation.
-            (row.ttl, row.idle_limit, row.ended) = (0, None, false);
-            row.hard_until = row.expires_at;
-        }
         if random.percent(12) {
             edit(random, &mut row, now);
         }
@@ -128,8 +118,8 @@ impl Case {
     }
 
     fn past(&self, random: &mut Random, lock: LockHash, now: i64) -> Past {
-        let how = random.one_of(&[How::Released, How::Expired, How::Broken, How::TakenOver, How::HandedOver]);
-        let by = matches!(how, How::Broken | How::TakenOver | How::HandedOver) && random.percent(90);
+        let how = random.one_of(&[How::Released, How::Expired, How::Broken, How::TakenOver]);
+        let by = matches!(how, How::Broken | How::TakenOver) && random.percent(90);
         Past {
             lock: lock.to_vec(),
             key: self.keys[0].clone(),
@@ -143,25 +133,6 @@ impl Case {
             reason: (by && random.percent(90)).then(|| "a reason".to_owned()),
             idle: how == How::Expired && random.percent(30),
             limited: how == How::Expired && random.percent(30),
-        }
-    }
-
-    fn request(&self, random: &mut Random, now: i64) -> RequestRow {
-        let key = random.one_of(&self.keys);
-        let generations: Vec<i64> = match self.rows.leases.get(&Place::exclusive(&key)) {
-            Some(row) => vec![row.generation, row.generation, row.generation, row.generation - 1],
-            None => vec![1],
-        };
-        RequestRow {
-            key,
-            asker: random.one_of(&self.owners),
-            handle: format!("handle {}", random.below(1_000)),
-            generation: random.one_of(&generations),
-            note: random.one_of(&["please", "please ", "Please", ""]).to_owned(),
-            since: now - random.one_of(&[0, SECOND, MINUTE]),
-            expires_at: now + random.one_of(&[MINUTE, MINUTE, 1, 0, -MINUTE]),
-            later_until: random.one_of(&[None, None, Some(now + MINUTE), Some(now), Some(now - 1)]),
-            declined: random.one_of(&[None, None, None, Some("no".to_owned())]),
         }
     }
 
@@ -217,7 +188,7 @@ impl Case {
         let time = Duration::from_millis(random.one_of(&[0, 1, 1_000, 60_000, 400_000, u64::MAX]));
         let generation = self.generation(random, &key);
         let which = random.below(2);
-        match random.below(40) {
+        match random.below(33) {
             0..8 => Op::Take(self.take(random, which)),
             8..10 => {
                 let mut requests = vec![self.take(random, 0), self.take(random, 1)];
@@ -246,34 +217,10 @@ impl Case {
                 Op::TakeOver(LockRequest { policy: LockPolicy::exclusive(), ..request }, generation)
             }
             28 => Op::ReleaseAll(by.id),
-            29..31 => Op::Ask {
-                key,
-                generation,
-                by,
-                note: random.one_of(&["please", "please ", "Please", ""]).to_owned(),
-                most: random.one_of(&[100, 100, 1, 2]),
-            },
-            31 => Op::Requests(self.proof(random)),
-            32..34 => {
-                let (proof, asker) = (self.proof(random), self.asker(random, by));
-                let later = TransferReply::Later(time);
-                Op::Reply(proof, asker, random.one_of(&[later, TransferReply::Declined { message: "no".into() }]))
-            }
-            34..36 => Op::HandOver(self.proof(random), self.asker(random, by), random.hash()),
-            36..38 => Op::Resume(self.proof(random), key),
-            38 => Op::KeyState(key),
+            29..31 => Op::Resume(self.proof(random), key),
+            31 => Op::KeyState(key),
             _ => Op::Holders(key),
         }
-    }
-
-    /// The recipient of a reply: mostly a requester.
-    fn asker(&self, random: &mut Random, other: Owner) -> String {
-        let known: Vec<&RequestRow> = self.rows.requests.values().collect();
-        if known.is_empty() || random.percent(10) {
-            return other.id;
-        }
-        let row = random.one_of(&known);
-        if random.percent(50) { row.handle.clone() } else { row.asker.id.clone() }
     }
 
     /// Whether the lock id that is requested is in a row of another place. That fails a whole batch.
@@ -316,10 +263,6 @@ pub(super) enum Op {
     Break { key: LockKey, generation: i64, by: Owner },
     TakeOver(LockRequest, i64),
     ReleaseAll(String),
-    Ask { key: LockKey, generation: i64, by: Owner, note: String, most: u32 },
-    Requests(Proof),
-    Reply(Proof, String, TransferReply),
-    HandOver(Proof, String, LockHash),
     Resume(Proof, LockKey),
     KeyState(LockKey),
     Holders(LockKey),
@@ -359,18 +302,9 @@ impl Op {
                 with(&Operation::TakeOver { request, generation: *generation, reason: REASON })
             }
             Op::ReleaseAll(owner) => with(&Operation::ReleaseAll { owner }),
-            Op::Ask { .. } => with(&Operation::Ask(&self.asking().expect("it asks"))),
-            Op::Requests(proof) => with(&Operation::Requests(proof)),
-            Op::Reply(proof, asker, reply) => with(&Operation::Reply { proof, asker, reply }),
-            Op::HandOver(proof, to, reservation) => with(&Operation::HandOver { proof, to, reservation }),
             Op::Resume(proof, key) => with(&Operation::Resume { proof, key }),
             Op::KeyState(key) => with(&Operation::KeyState(key)),
             Op::Holders(key) => with(&Operation::Holders(key)),
         }
-    }
-
-    pub(super) fn asking(&self) -> Option<Asking<'_>> {
-        let Op::Ask { key, generation, by, note, most } = self else { return None };
-        Some(Asking { key, generation: *generation, by, note, handle: "new".into(), most: *most })
     }
 }

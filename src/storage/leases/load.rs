@@ -53,13 +53,6 @@ impl<'t> Loader<'t> {
             }
             Operation::TakeOver { request, generation, .. } => self.take_over(request, generation).await?,
             Operation::ReleaseAll { owner } => self.leases(Which::Owner(owner), Hold::Change).await?,
-            Operation::Ask(asking) => {
-                self.requests(asking.key, Hold::Change).await?;
-                self.leases(Which::Exclusive(&[asking.key]), Hold::No).await?;
-            }
-            Operation::Requests(proof) => self.requests_for(proof, Hold::No, Hold::No).await?,
-            Operation::Reply { proof, .. } => self.requests_for(proof, Hold::No, Hold::Change).await?,
-            Operation::HandOver { proof, .. } => self.requests_for(proof, Hold::Replace, Hold::No).await?,
             Operation::Resume { proof, key } => self.resume(proof, key).await?,
             Operation::KeyState(key) => self.key_state(key).await?,
             Operation::Holders(key) => self.leases(Which::Key(key), Hold::No).await?,
@@ -164,14 +157,6 @@ impl<'t> Loader<'t> {
         Ok(())
     }
 
-    /// A presented lock id with the transfer requests for its lease.
-    async fn requests_for(&mut self, proof: &Proof, lease: Hold, requests: Hold) -> Result<(), DatabaseError> {
-        if let Some(row) = self.live(proof, lease).await?.filter(|row| row.place.slot.is_empty()) {
-            self.requests(&row.place.key, requests).await?;
-        }
-        Ok(())
-    }
-
     /// The live lease of a presented lock id; otherwise loads the reason that there is none.
     async fn live(&mut self, proof: &Proof, hold: Hold) -> Result<Option<LeaseRow>, DatabaseError> {
         self.leases(Which::Lock(&proof.lock), hold).await?;
@@ -231,13 +216,6 @@ impl<'t> Loader<'t> {
             self.rows.floors.extend(trace.floor.map(|floor| (trace.kind, floor)));
         }
         Ok(others)
-    }
-
-    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<(), DatabaseError> {
-        let found = self.table.requests(key, hold).await?;
-        self.tell(found.clock);
-        self.rows.requests.extend(found.rows.into_iter().map(|row| (row.place(), row)));
-        Ok(())
     }
 
     fn tell(&mut self, clock: Option<i64>) {

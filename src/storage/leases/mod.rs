@@ -15,12 +15,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow, conflict, decide};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place, conflict, decide};
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::storage::{Attempt, KeyState, LockAnswer, LockHash, LockRequest, Proof, Resumption, Slice};
 pub(super) use listing::{Dialect, listed, past_row, presence};
 use load::Loader;
-pub(super) use read::{Trace, lease, place, request};
+pub(super) use read::{Trace, lease, place};
 pub(super) use sweep::sweep;
 pub(super) use write::Writes;
 #[cfg(any(feature = "sqlite", feature = "mysql"))]
@@ -91,8 +91,6 @@ pub(super) trait LeaseRows: Send {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError>;
     /// What is stored of each lock id: its row, its entry in the history, and the floor of the generations of this type. Takes no lock.
     async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError>;
-    /// The transfer requests for a key, in the order of the requesters.
-    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError>;
     /// The last place of the slice that begins after this one; `None`: it is the last slice.
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError>;
     /// Writes rows. Returns false if another session inserted one of them first; then the transaction must be rolled back.
@@ -189,10 +187,9 @@ pub(super) trait LeaseDatabase: Sync {
     }
 }
 
-/// The refusal of an exclusive request by a live lease of another lock id. `None`: the key is free; or it is reserved, which needs an explanation
-/// or is for this requester, so the request is sent alone.
+/// The refusal of an exclusive request by a live lease of another lock id. `None`: the key is free.
 pub(super) fn refusal(request: &LockRequest, row: &LeaseRow, now: i64) -> Option<LockAnswer> {
-    let held = row.alive(now) && !row.is_reservation() && row.lock != request.lock;
+    let held = row.alive(now) && row.lock != request.lock;
     held.then(|| LockAnswer::Held { holder: row.holder(now), lock: row.lock.clone() })
 }
 
@@ -228,7 +225,7 @@ pub(super) async fn operate(database: &impl LeaseDatabase, operation: &Operation
 /// The key was free when it was read first, and another session acquired it before its row was locked.
 fn lost(answer: Answer, operation: &Operation<'_>) -> Answer {
     match (answer, operation) {
-        (Answer::Taken(Attempt::Held(_) | Attempt::Reserved(_)), Operation::Take(request)) if request.is_alone() => {
+        (Answer::Taken(Attempt::Held(_)), Operation::Take(request)) if request.is_alone() => {
             Answer::Taken(Attempt::Lost)
         }
         (answer, _) => answer,

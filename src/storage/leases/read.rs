@@ -2,7 +2,7 @@
 
 use sqlx::Error;
 
-use crate::lease::engine::{How, LeaseRow, Past, Place, RequestRow};
+use crate::lease::engine::{How, LeaseRow, Past, Place};
 use crate::lease::{LockKey, ShowOwner};
 use crate::storage::sql::columns::{Columns, person, there};
 
@@ -53,23 +53,6 @@ pub(in crate::storage) fn past(row: &impl Columns, prefix: &str) -> Result<Past,
         reason: row.text(&name("reason"))?,
         idle: flag("idle")?,
         limited: flag("limited")?,
-    })
-}
-
-/// A transfer request.
-pub(in crate::storage) fn request(row: &impl Columns) -> Result<RequestRow, Error> {
-    let text = |column| there(row.text(column), column);
-    let number = |column| there(row.number(column), column);
-    Ok(RequestRow {
-        key: LockKey::new(text("kind")?, text("id")?),
-        asker: there(person(row, "asker"), "asker_id")?,
-        handle: text("handle")?,
-        generation: number("generation")?,
-        note: text("note")?,
-        since: number("since")?,
-        expires_at: number("expires_at")?,
-        later_until: row.number("later_until")?,
-        declined: row.text("declined")?,
     })
 }
 

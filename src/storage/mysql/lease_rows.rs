@@ -18,10 +18,8 @@ use super::written;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
-use crate::storage::leases::{
-    self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease, request,
-};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease};
 use crate::storage::{LockHash, Slice};
 
 /// The tables of leases on a connection.
@@ -84,14 +82,6 @@ const TRACES: &str = concat!(
       left join tenure_lock_floor as swept on swept.kind = asked.kind"
 );
 
-const REQUESTS: &str = concat!(
-    "select ",
-    clock!("?"),
-    " as clock, convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, asker_id, asker_name, asker_role,
-            handle, generation, note, since, expires_at, later_until, declined
-       from tenure_lock_request where kind = ? and id = ? order by asker"
-);
-
 /// A bound JSON text of rows of the lock table as rows `new`. The columns of the key are binary, so that the primary key finds them.
 macro_rules! lease_json {
     () => {
@@ -118,23 +108,6 @@ macro_rules! place_json {
             from json_table(?, '$[*]' columns (
                  kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
                  slot varchar(64) path '$.slot')) as json limit 10000) as gone"
-    };
-}
-
-/// As [`lease_json!`], transfer requests.
-macro_rules! request_json {
-    () => {
-        "(select cast(kind as binary) as kind, cast(id as binary) as id, unhex(sha2(asker_id, 256)) as asker, asker_id,
-                 asker_name, asker_role, handle, generation, note, since, expires_at, later_until, declined
-            from json_table(?, '$[*]' columns (
-                 kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
-                 asker_id text character set utf8mb4 path '$.asker_id',
-                 asker_name text character set utf8mb4 path '$.asker_name',
-                 asker_role text character set utf8mb4 path '$.asker_role',
-                 handle text character set utf8mb4 path '$.handle', generation bigint path '$.generation',
-                 note text character set utf8mb4 path '$.note', since bigint path '$.since',
-                 expires_at bigint path '$.expires_at', later_until bigint path '$.later_until',
-                 declined text character set utf8mb4 path '$.declined')) as json limit 10000) as new"
     };
 }
 
@@ -183,32 +156,6 @@ const INSERT: &str = concat!(
        from ",
     lease_json!(),
     " order by kind, id, slot"
-);
-
-const DELETE_REQUESTS: &str = concat!(
-    "delete r from ",
-    request_json!(),
-    " straight_join tenure_lock_request as r force index (primary)
-                 on r.kind = new.kind and r.id = new.id and r.asker = new.asker"
-);
-
-const UPDATE_REQUESTS: &str = concat!(
-    "update ",
-    request_json!(),
-    " straight_join tenure_lock_request as r force index (primary)
-            on r.kind = new.kind and r.id = new.id and r.asker = new.asker
-        set r.asker_name = new.asker_name, r.asker_role = new.asker_role, r.handle = new.handle,
-            r.generation = new.generation, r.note = new.note, r.since = new.since, r.expires_at = new.expires_at,
-            r.later_until = new.later_until, r.declined = new.declined"
-);
-
-const INSERT_REQUESTS: &str = concat!(
-    "insert into tenure_lock_request (kind, id, asker, asker_id, asker_name, asker_role, handle, generation, note, since,
-                                      expires_at, later_until, declined)
-     select kind, id, asker, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until,
-            declined
-       from ",
-    request_json!()
 );
 
 const FLOORS: &str = "
@@ -393,10 +340,6 @@ impl LeaseRows for LeaseTables<'_> {
         self.fetch(select, RowLock::None, Trace::of).await
     }
 
-    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
-        self.fetch(self.of_key(REQUESTS, key), hold.row_lock(self.session.flavour()), request).await
-    }
-
     async fn end_of_slice(&mut self, slice: &Slice<'_>, place: &Place) -> Result<Option<Place>, DatabaseError> {
         let end = after(Statement::new(END_OF_SLICE), slice, place).bind(slice.most.saturating_sub(1));
         let end = self.session.fetch_optional(end).await.map_err(classify)?;
@@ -410,9 +353,6 @@ impl LeaseRows for LeaseTables<'_> {
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
             (INSERT, writes.inserted()),
-            (DELETE_REQUESTS, writes.deleted_requests()),
-            (UPDATE_REQUESTS, writes.updated_requests()),
-            (INSERT_REQUESTS, writes.inserted_requests()),
         ] {
             let Some(rows) = rows else { continue };
             match self.session.write(Statement::new(statement).bind(rows)).await {

@@ -11,9 +11,8 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres, Row};
 use super::errors::{classify, is_duplicate};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::LockKey;
-use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
-use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease, request};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease};
 use crate::storage::{LockHash, Slice};
 
 /// The tables of leases on a connection.
@@ -84,40 +83,6 @@ const INSERT: &str = concat!(
     lease_json!(),
     "
       order by kind collate \"C\", id collate \"C\", slot"
-);
-
-/// As [`lease_json!`], transfer requests.
-macro_rules! request_json {
-    () => {
-        "(select * from jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, asker_id text, asker_name text, asker_role text,
-            handle text, generation bigint, note text, since bigint, expires_at bigint, later_until bigint,
-            declined text) limit $longest) as new"
-    };
-}
-
-const DELETE_REQUESTS: &str = "
-    delete from tenure_lock_request r
-     using (select * from jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, asker_id text)
-             limit $longest) as gone
-     where r.kind = gone.kind and r.id = gone.id and r.asker_id = gone.asker_id";
-
-const UPDATE_REQUESTS: &str = concat!(
-    "update tenure_lock_request r
-        set asker_name = new.asker_name, asker_role = new.asker_role, handle = new.handle, generation = new.generation,
-            note = new.note, since = new.since, expires_at = new.expires_at, later_until = new.later_until,
-            declined = new.declined
-       from ",
-    request_json!(),
-    "
-      where r.kind = new.kind and r.id = new.id and r.asker_id = new.asker_id"
-);
-
-const INSERT_REQUESTS: &str = concat!(
-    "insert into tenure_lock_request (kind, id, asker_id, asker_name, asker_role, handle, generation, note, since,
-                                      expires_at, later_until, declined)
-     select kind, id, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until, declined
-       from ",
-    request_json!()
 );
 
 const FLOORS: &str = "
@@ -234,16 +199,6 @@ impl LeaseRows for LeaseTables<'_> {
         self.fetch(query, Trace::of).await
     }
 
-    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
-        let rows = "tenure_lock_request l where l.kind = $2 and l.id = $3 order by l.asker_id";
-        let select = match hold {
-            Hold::No | Hold::Latest => format!("select l.*, tenure_now($1) as clock from {rows}"),
-            Hold::Guard | Hold::Change | Hold::Replace | Hold::Reserve => locking(rows, "for update of l", ""),
-        };
-        let query = sqlx::query(AssertSqlSafe(select)).bind(self.now).bind(key.kind()).bind(key.id());
-        self.fetch(query, request).await
-    }
-
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {
         let end = sqlx::query(END_OF_SLICE).bind(after.key.kind()).bind(after.key.id()).bind(&after.slot[..]);
         let end = end.bind(slice.kind).bind(i64::from(slice.most) - 1).fetch_optional(&mut *self.connection);
@@ -261,9 +216,6 @@ impl LeaseRows for LeaseTables<'_> {
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
             (INSERT, writes.inserted()),
-            (DELETE_REQUESTS, writes.deleted_requests()),
-            (UPDATE_REQUESTS, writes.updated_requests()),
-            (INSERT_REQUESTS, writes.inserted_requests()),
         ] {
             let Some(rows) = rows else { continue };
             values.push(rows);

@@ -12,10 +12,8 @@ use super::turns::Priority;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
-use crate::storage::leases::{
-    self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease, request,
-};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease};
 use crate::storage::{LockHash, Slice, patience};
 
 /// The tables of leases at a time.
@@ -36,8 +34,6 @@ const TRACES: &str = "
       left join tenure_lock as l on l.lock_hash = unhex(asked.value ->> 0)
       left join tenure_lock_history as past on past.lock_hash = unhex(asked.value ->> 0)
       left join tenure_lock_floor as floor on floor.kind = asked.value ->> 1";
-
-const REQUESTS: &str = "select * from tenure_lock_request where kind = ? and id = ? order by asker_id";
 
 const DELETE: &str = "
     delete from tenure_lock where (kind, id, slot) in
@@ -72,27 +68,6 @@ const INSERT: &str = "
            value ->> 'shown_as', value ->> 'shared', value ->> 'since', value ->> 'last_active',
            value ->> 'active_at', value ->> 'expires_at', value ->> 'ttl', value ->> 'idle_limit',
            value ->> 'hard_until', value ->> 'ended'
-      from json_each(?)";
-
-const DELETE_REQUESTS: &str = "
-    delete from tenure_lock_request where (kind, id, asker_id) in
-           (select value ->> 'kind', value ->> 'id', value ->> 'asker_id' from json_each(?))";
-
-const UPDATE_REQUESTS: &str = "
-    update tenure_lock_request as r
-       set asker_name = new.value ->> 'asker_name', asker_role = new.value ->> 'asker_role',
-           handle = new.value ->> 'handle', generation = new.value ->> 'generation', note = new.value ->> 'note',
-           since = new.value ->> 'since', expires_at = new.value ->> 'expires_at',
-           later_until = new.value ->> 'later_until', declined = new.value ->> 'declined'
-      from json_each(?) as new
-     where r.kind = new.value ->> 'kind' and r.id = new.value ->> 'id' and r.asker_id = new.value ->> 'asker_id'";
-
-const INSERT_REQUESTS: &str = "
-    insert into tenure_lock_request (kind, id, asker_id, asker_name, asker_role, handle, generation, note, since,
-                                     expires_at, later_until, declined)
-    select value ->> 'kind', value ->> 'id', value ->> 'asker_id', value ->> 'asker_name', value ->> 'asker_role',
-           value ->> 'handle', value ->> 'generation', value ->> 'note', value ->> 'since', value ->> 'expires_at',
-           value ->> 'later_until', value ->> 'declined'
       from json_each(?)";
 
 const FLOORS: &str = "
@@ -184,11 +159,6 @@ impl LeaseRows for LeaseTables<'_> {
         self.fetch(sqlx::query(TRACES).bind(serde_json::json!(asked).to_string()), Trace::of).await
     }
 
-    async fn requests(&mut self, key: &LockKey, _hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
-        let select = sqlx::query(REQUESTS).bind(key.kind().to_owned()).bind(key.id().to_owned());
-        self.fetch(select, request).await
-    }
-
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {
         let end = sqlx::query(END_OF_SLICE).bind(after.key.kind()).bind(after.key.id()).bind(&after.slot);
         let end = end.bind(slice.kind).bind(slice.most.saturating_sub(1)).fetch_optional(&mut *self.connection);
@@ -202,9 +172,6 @@ impl LeaseRows for LeaseTables<'_> {
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
             (INSERT, writes.inserted()),
-            (DELETE_REQUESTS, writes.deleted_requests()),
-            (UPDATE_REQUESTS, writes.updated_requests()),
-            (INSERT_REQUESTS, writes.inserted_requests()),
         ] {
             let Some(rows) = rows else { continue };
             match sqlx::query(statement).bind(rows).execute(&mut *self.connection).await {

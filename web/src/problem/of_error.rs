@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use tenure::{
     Error,
     error::{
-        AnswerError, BreakError, DatabaseError, ErrorCode, LeaseError, LeaseSetError, ListError, LockError,
-        RequestError, SweepError, TakeOverError, UpdateError,
+        BreakError, DatabaseError, ErrorCode, LeaseError, LeaseSetError, ListError, LockError, SweepError,
+        TakeOverError, UpdateError,
     },
     lease::{LeaseLossReason, NoLock},
 };
@@ -26,7 +26,6 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::ForeignVersion => ("The version belongs to something else", &["reload"]),
         ErrorCode::InvalidCommand => ("The name of the change cannot be written", &[]),
         ErrorCode::AlreadyLocked => ("Somebody is editing it", &["wait"]),
-        ErrorCode::Reserved => ("It is kept for somebody else", &["wait"]),
         ErrorCode::LockingFailed => ("Somebody else was faster", &["retry"]),
         ErrorCode::LockTimeout => ("It did not become free in time", &["wait"]),
         ErrorCode::SomeLocked => ("Somebody is editing some of it", &["wait"]),
@@ -44,7 +43,6 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::LockReleased => ("The lock was released", &["lock-again"]),
         ErrorCode::LockBroken => ("Somebody ended the lock", &["lock-again"]),
         ErrorCode::LockTakenOver => ("The lock was taken over", &["lock-again"]),
-        ErrorCode::LockHandedOver => ("The lock was handed over", &["lock-again"]),
         ErrorCode::LockNotYours => ("The lock belongs to somebody else", &["lock-again"]),
         ErrorCode::LockOfAnother => ("The lock is one of something else", &["lock-again"]),
         ErrorCode::LockShared => ("The lock is shared, to read only", &["lock-again"]),
@@ -56,7 +54,6 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::TextNotPlain => ("The text is not one plain line", &[]),
         ErrorCode::AdvisoryLock => ("The lock keeps nobody out", &[]),
         ErrorCode::SharedLock => ("The lock is shared by those who read", &["wait"]),
-        ErrorCode::NotAsked => ("Nobody asks for the lock any more", &["reload"]),
         ErrorCode::PageSize => ("There is no page of that size", &[]),
         ErrorCode::ForeignCursor => ("The place is one in another list", &[]),
         ErrorCode::InvalidFilter => ("Nothing can be called that", &[]),
@@ -191,15 +188,6 @@ impl From<TakeOverError> for Problem {
     }
 }
 
-impl From<AnswerError> for Problem {
-    fn from(error: AnswerError) -> Self {
-        match error {
-            AnswerError::NoLock(no_lock) => Problem::from(*no_lock),
-            error => problem(error.code(), &error),
-        }
-    }
-}
-
 macro_rules! by_code {
     ($($error:ident),*) => {$(
         impl From<$error> for Problem {
@@ -210,7 +198,7 @@ macro_rules! by_code {
     )*};
 }
 
-by_code!(BreakError, ListError, RequestError, LeaseSetError, SweepError);
+by_code!(BreakError, ListError, LeaseSetError, SweepError);
 
 /// The application converts a domain's own refusal to a problem: it implements `From` for it.
 impl<E: Into<Problem>> From<UpdateError<E>> for Problem {

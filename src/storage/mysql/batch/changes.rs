@@ -39,7 +39,7 @@ impl<'o> Changes<'o> {
             }
             return None;
         };
-        // Shared and advisory leases are requested alone, and so is a reservation, which is alive.
+        // Shared and advisory leases are requested alone.
         if before.alive() || before.row.lock == lock || before.row.shared {
             return None;
         }
