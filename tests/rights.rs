@@ -89,8 +89,6 @@ async fn core(db: &Database) {
     let lees = locks.try_lock(&key, &lee).await.unwrap();
     let taken = locks.take_over(&key, lees.holder().generation, &kim, LockId::random(), "needed").await.unwrap();
     locks.break_lock(&key, taken.holder().generation, &lee, "enough").await.unwrap();
-    let set = locks.try_lock_all([key.clone(), LockKey::new("Account", "b")], &kim).await.unwrap();
-    locks.release_set(set.set()).await.unwrap();
     let guard = locks.hold(&key, &kim).await.unwrap();
     guard.release().await.unwrap();
     for kind in ["Report", "Note"] {

@@ -3,10 +3,7 @@
 
 use std::fmt;
 
-use super::{
-    BreakError, DatabaseError, Error, LeaseError, LeaseLost, LeaseSetError, ListError, LockError, SweepError,
-    TakeOverError,
-};
+use super::{BreakError, DatabaseError, Error, LeaseError, LeaseLost, ListError, LockError, SweepError, TakeOverError};
 use crate::lease::limits::Limit;
 use crate::lease::{LeaseLossReason, NoLock};
 
@@ -68,8 +65,6 @@ codes! {
     LockingFailed = "locking-failed", YES;
     /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
     LockTimeout = "lock-timeout", YES;
-    /// Some of several locks are held by others.
-    SomeLocked = "some-locked", YES;
     /// The policy of this type has no shared locks.
     NotShared = "not-shared", NO;
     /// One owner holds, or waits for, as many locks as the quota allows.
@@ -80,10 +75,6 @@ codes! {
     InvalidKey = "invalid-key", NO;
     /// The lock owner is invalid.
     InvalidOwner = "invalid-owner", NO;
-    /// The set of locks is empty.
-    NoKeys = "no-keys", NO;
-    /// More locks than a set may have.
-    TooManyKeys = "too-many-keys", NO;
     /// No lease has this lock id.
     LockUnknown = "lock-unknown", NO;
     /// No heartbeat arrived in time.
@@ -104,8 +95,6 @@ codes! {
     LockOfAnother = "lock-of-another", NO;
     /// The lease is shared and allows reading only.
     LockShared = "lock-shared", NO;
-    /// Some locks of a set have ended.
-    SetEnded = "set-ended", NO;
     /// The holder changed after the caller read it.
     HolderChanged = "holder-changed", NO;
     /// Taking over from this holder is not permitted.
@@ -173,18 +162,7 @@ macro_rules! answers {
     )*};
 }
 
-answers!(
-    BreakError,
-    DatabaseError,
-    Error,
-    LeaseError,
-    LeaseLost,
-    ListError,
-    LockError,
-    LeaseSetError,
-    SweepError,
-    TakeOverError
-);
+answers!(BreakError, DatabaseError, Error, LeaseError, LeaseLost, ListError, LockError, SweepError, TakeOverError);
 
 impl DatabaseError {
     /// The code of this error.
@@ -272,14 +250,11 @@ impl LockError {
             LockError::AlreadyLocked(_) => ErrorCode::AlreadyLocked,
             LockError::LockingFailed { .. } => ErrorCode::LockingFailed,
             LockError::LockTimeout { .. } => ErrorCode::LockTimeout,
-            LockError::SomeLocked { .. } => ErrorCode::SomeLocked,
             LockError::LockIdUsed(no_lock) => no_lock.code(),
             LockError::NotShared { .. } => ErrorCode::NotShared,
             LockError::LimitReached { limit, .. } => of_limit(*limit),
             LockError::InvalidKey { .. } => ErrorCode::InvalidKey,
             LockError::InvalidOwner(_) => ErrorCode::InvalidOwner,
-            LockError::NoKeys => ErrorCode::NoKeys,
-            LockError::TooManyKeys { .. } => ErrorCode::TooManyKeys,
             LockError::Database(error) => error.code(),
         }
     }
@@ -301,16 +276,6 @@ impl LeaseLost {
         match self {
             LeaseLost::Ended(no_lock) => no_lock.code(),
             LeaseLost::Unconfirmed { .. } => ErrorCode::LockExpired,
-        }
-    }
-}
-
-impl LeaseSetError {
-    /// The code of this error.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            LeaseSetError::Ended { .. } => ErrorCode::SetEnded,
-            LeaseSetError::Database(error) => error.code(),
         }
     }
 }

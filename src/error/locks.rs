@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::DatabaseError;
-use super::several::blockers;
 use crate::lease::limits::Limit;
 use crate::lease::{Holder, InvalidOwner, LONGEST_REASON, LockKey, NoLock, Printable, Unfit};
 
@@ -29,12 +28,6 @@ pub enum LockError {
         waited: Duration,
         /// The holder; `None` if other waiters were ahead.
         holder: Option<Box<Holder>>,
-    },
-    /// Some of several requested locks are held by others. None was acquired.
-    #[error("{}; nothing was locked; wait until all of them are free", blockers(held))]
-    SomeLocked {
-        /// The holders, in the order of the keys.
-        held: Vec<Holder>,
     },
     /// The lock id was used before and its lease has ended: a request was delivered twice, the second time too late.
     #[error("this lock id was used before, {0}")]
@@ -64,19 +57,6 @@ pub enum LockError {
     /// The lock owner is invalid.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
-    /// The set of locks is empty.
-    #[error("a set of locks needs at least one key")]
-    NoKeys,
-    /// More keys than a set may have.
-    #[error(
-        "a set of locks may have {most} keys, and these are {count}; lock fewer, or the object that they belong to"
-    )]
-    TooManyKeys {
-        /// How many different keys there were.
-        count: usize,
-        /// The largest allowed number.
-        most: usize,
-    },
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),

@@ -7,7 +7,6 @@ mod constraint;
 mod locks;
 mod maintenance;
 mod people;
-mod several;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +20,6 @@ pub use constraint::{ConstraintKind, ConstraintViolation};
 pub use locks::{BreakError, LeaseError, LeaseLost, LockError};
 pub use maintenance::{ListError, SweepError};
 pub use people::TakeOverError;
-pub use several::LeaseSetError;
 
 /// A failure of the database, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]

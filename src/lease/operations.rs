@@ -93,15 +93,6 @@ pub(crate) enum Attempt {
     Used(NoLock),
 }
 
-/// The answer to several requests that are granted as a whole or not at all.
-#[derive(Debug)]
-pub(crate) enum AttemptAll {
-    /// All granted, in the order of the requests.
-    Granted(Vec<Holder>),
-    /// None granted. The refused requests, each with its index.
-    Refused(Vec<(usize, Attempt)>),
-}
-
 /// The answer to a takeover.
 #[derive(Debug)]
 pub(crate) enum TakenOver {

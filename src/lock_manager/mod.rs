@@ -10,8 +10,6 @@ mod list;
 mod observe;
 mod quota;
 mod resume;
-mod set;
-mod several;
 mod shared;
 mod sweep;
 mod takeover;
@@ -39,7 +37,6 @@ use claim::{IdFrom, RunToEnd, Unclaimed, is_unanswered};
 pub use history::History;
 pub use hold::{Hold, LeaseGuard};
 pub use list::Listing;
-pub use set::{HeldSet, LeaseSet};
 pub use sweep::{Sweep, Swept};
 pub use takeover::TakeOverPermission;
 pub use wait::Acquisition;
@@ -170,7 +167,7 @@ impl LockManager {
     ) -> Result<Lease, LockError> {
         let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
         let taking = RunToEnd::new(|gone| async move {
-            let gate = locks.gate(&[(&id.hash(), &asked)]).await?;
+            let gate = locks.gate(&id.hash(), &asked).await?;
             let lease = locks.take_unseen(&asked, &asker, id.clone(), shared, &gone).await;
             if from == IdFrom::Call && lease.as_ref().is_err_and(is_unanswered) {
                 locks.undo_unanswered(&id, &asked);

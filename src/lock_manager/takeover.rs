@@ -96,7 +96,7 @@ impl LockManager {
     ) -> Result<Lease, TakeOverError> {
         let (locks, asked, owner, reason) = (self.clone(), key.clone(), owner.clone(), reason.to_owned());
         let taking = RunToEnd::new(|_gone| async move {
-            let gate = locks.gate(&[(&id.hash(), &asked)]).await?;
+            let gate = locks.gate(&id.hash(), &asked).await?;
             let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
             let lease = lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))?;
             gate.still_open()?;

@@ -117,7 +117,6 @@ impl Backend for Link {
         }
         let locks: Vec<LockHash> = match *operation {
             Operation::Take(request) | Operation::TakeOver { request, .. } => vec![request.lock],
-            Operation::TakeAll(requests) => requests.iter().map(|request| request.lock).collect(),
             Operation::Release(proof) => vec![proof.lock],
             Operation::UndoGrant { lock, .. } => vec![*lock],
             _ => Vec::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::judge::{Call, text};
 use super::world::World;
-use crate::error::{BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, TakeOverError};
+use crate::error::{BreakError, DatabaseError, Error, LeaseError, LockError, TakeOverError};
 use crate::lease::{Lease, LockId, LockKey, Owner};
 use crate::lock_manager::LockManager;
 use crate::unit_of_work::{Database, Repository};
@@ -121,8 +121,7 @@ impl Person {
             77..84 => self.job().await,
             84..86 => self.break_in().await,
             86..89 => self.take_over().await,
-            89..97 => self.resume().await,
-            97..99 => self.several().await,
+            89..98 => self.resume().await,
             _ => self.sign_out().await,
         }
     }
@@ -416,31 +415,6 @@ impl Person {
                 Err(Error::Database(error)) => self.world.judge_failure(call, &error),
                 Err(other) => self.world.violated(format_args!("resume: {other}")),
             }
-        }
-    }
-
-    /// All or none of two keys.
-    async fn several(&mut self) {
-        let keys = [LockKey::new("Long", "1"), LockKey::new("Short", "1")];
-        let work = self.locks.try_lock_all(keys.clone(), &self.owner);
-        let Some((call, answer)) = self.call("try_lock_all", &keys[0], USUAL, work).await else { return };
-        match answer {
-            Ok(held) => {
-                held.leases().iter().for_each(|lease| {
-                    self.used.push((lease.id().clone(), lease.holder().key.clone()));
-                    let log = &mut self.world.tables().log;
-                    log.begin_call(&lease.id().hash(), call.from);
-                    log.end_call(&lease.id().hash(), call.to);
-                });
-                held.leases().iter().for_each(|lease| self.world.judge_lease(call, &self.owner.id, lease));
-                if let Some((call, Err(LeaseSetError::Database(error)))) =
-                    self.call("release_set", &keys[0], USUAL, self.locks.release_set(held.set())).await
-                {
-                    self.world.judge_failure(call, &error);
-                }
-            }
-            Err(LockError::Database(error)) => self.world.judge_failure(call, &error),
-            Err(_) => {}
         }
     }
 

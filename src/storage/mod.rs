@@ -19,7 +19,7 @@ use crate::error::DatabaseError;
 use crate::lease::engine::{self, Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 pub(crate) use crate::lease::operations::{
-    Attempt, AttemptAll, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver,
+    Attempt, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver,
 };
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
 use crate::row_lock::mode::{LockMode, Wait};
@@ -157,10 +157,6 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     /// Acquires a lock if it is free or expired.
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         answer!(self, Operation::Take(request), Answer::Taken)
-    }
-    /// Acquires all of these locks, which are in the order of their keys, or none, in one transaction.
-    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
-        answer!(self, Operation::TakeAll(requests), Answer::TakenAll)
     }
     /// Makes sure that the key has a row, in a transaction of its own. It is the row of an ended lease, so the key stays free.
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError>;

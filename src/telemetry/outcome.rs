@@ -6,7 +6,7 @@ use std::future::Future;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use crate::error::{BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, TakeOverError};
+use crate::error::{BreakError, DatabaseError, Error, LeaseError, LockError, TakeOverError};
 use crate::lease::{Holder, Lease, LeaseLossReason, NoLock};
 use crate::row_lock::mode::Wait;
 use crate::storage::patience;
@@ -158,11 +158,9 @@ impl Named for LockError {
             LockError::LockIdUsed(_) => Report::refused("lock_id_used"),
             LockError::InvalidKey { .. } => Report::refused("invalid_key"),
             LockError::InvalidOwner(_) => Report::refused("invalid_owner"),
-            LockError::SomeLocked { .. } => Report::refused("some_locked"),
             LockError::NotShared { .. } => Report::refused("not_shared"),
             LockError::LimitReached { .. } => Report::refused("limit_reached"),
             LockError::LockTimeout { .. } => Report::refused("lock_timeout"),
-            LockError::NoKeys | LockError::TooManyKeys { .. } => Report::refused("invalid"),
         }
     }
 }
@@ -172,15 +170,6 @@ impl Named for LeaseError {
         match self {
             LeaseError::NoLock(no_lock) => Report::lost(no_lock),
             LeaseError::Database(error) => error.report(),
-        }
-    }
-}
-
-impl Named for LeaseSetError {
-    fn report(&self) -> Report<'_> {
-        match self {
-            LeaseSetError::Ended { ended, .. } => ended.first().map_or(Report::refused("ended"), Report::lost),
-            LeaseSetError::Database(error) => error.report(),
         }
     }
 }

@@ -13,7 +13,6 @@ use tenure::{
     Aggregate, Lease, LockId, LockKey, LockManager, LockMode, LockPolicy, Owner, Transaction, Version, Wait,
     error::{Error, LockError},
     lease::Heartbeat,
-    lock_manager::LeaseSet,
 };
 use tokio::task::JoinSet;
 
@@ -32,14 +31,13 @@ const SOON: Duration = Duration::from_secs(30);
 struct Case {
     locks: LockManager,
     no: String,
-    /// The key of an order, and another one.
-    keys: [LockKey; 2],
+    /// The key of an order.
+    key: LockKey,
     /// The lock id for a new lease.
     id: LockId,
     kim: Owner,
-    /// The lease of Kim's form, or of each of the two keys.
-    held: Vec<Lease>,
-    set: Option<LeaseSet>,
+    /// The lease of Kim's form.
+    held: Option<Lease>,
 }
 
 impl Case {
@@ -47,42 +45,26 @@ impl Case {
         use Call::*;
         let (locks, no) = (locks.clone(), t.order().await);
         let kind = if matches!(call, TryLockShared | TryLockSharedAs) { "PriceList" } else { "Order" };
-        let keys = [LockKey::new(kind, no.clone()), LockKey::new("Order", random())];
+        let key = LockKey::new(kind, no.clone());
         // A separate owner for each case, because others share the server and there is a limit.
-        let mut case = Case {
-            locks,
-            kim: Owner::new(random(), "Kim"),
-            no,
-            keys,
-            id: LockId::random(),
-            held: Vec::new(),
-            set: None,
-        };
+        let mut case = Case { locks, kim: Owner::new(random(), "Kim"), no, key, id: LockId::random(), held: None };
         match call {
-            ReleaseSet | CheckSet | KeepSetAlive | GuardSet => {
-                let set = case.locks.try_lock_all(case.keys.clone(), &case.kim).await.unwrap();
-                (case.held, case.set) = (set.leases().to_vec(), Some(set.set().clone()));
-            }
             _ if ACQUIRING.contains(&call) && call != TakeOver || READING.contains(&call) => {}
             ReleaseGuard | Lost | RunUnderGuard | UnlessLocked | UpdateUnlessLocked => {}
-            _ => case.held = vec![case.locks.try_lock(&case.keys[0], &case.kim).await.unwrap()],
+            _ => case.held = Some(case.locks.try_lock(&case.key, &case.kim).await.unwrap()),
         }
         case
     }
 
     fn lock_id(&self) -> &LockId {
-        self.held[0].id()
-    }
-
-    fn set(&self) -> &LeaseSet {
-        self.set.as_ref().unwrap()
+        self.held.as_ref().unwrap().id()
     }
 
     /// A transaction that saves under the lease.
     async fn saving(&self, t: &TestDb) -> Transaction {
         let mut tx = t.db.begin().await.unwrap();
-        if !self.held.is_empty() {
-            tx.holding(&self.keys[0], self.lock_id()).await.unwrap();
+        if self.held.is_some() {
+            tx.holding(&self.key, self.lock_id()).await.unwrap();
         }
         tx
     }
@@ -110,8 +92,7 @@ impl Case {
 
     async fn acquire(&self, call: Call) -> Vec<LockId> {
         use Call::*;
-        let Case { locks, keys, id, kim, .. } = self;
-        let key = &keys[0];
+        let Case { locks, key, id, kim, .. } = self;
         let id_of = |lease: Lease| vec![lease.id().clone()];
         match call {
             TryLock => id_of(locks.try_lock(key, kim).await.unwrap()),
@@ -125,8 +106,6 @@ impl Case {
             HoldWithId => none(locks.hold(key, kim).with_id(id.clone()).await.unwrap()),
             HoldWithin => none(locks.hold(key, kim).within(MINUTE).await.unwrap()),
             HoldWithinWithId => none(locks.hold(key, kim).within(MINUTE).with_id(id.clone()).await.unwrap()),
-            TryLockAll => ids_of(locks.try_lock_all(keys.clone(), kim).await.unwrap().leases()),
-            TryLockAllAs => ids_of(locks.try_lock_all_as(keys.clone(), kim, id.clone()).await.unwrap().leases()),
             TakeOver => id_of(locks.take_over(key, 1, kim, id.clone(), "it is my other tab").await.unwrap()),
             other => unreachable!("{other:?} belongs to another part"),
         }
@@ -134,11 +113,9 @@ impl Case {
 
     async fn end(&self, call: Call) -> Vec<LockId> {
         use Call::*;
-        let Case { locks, kim, keys, .. } = self;
-        let key = &keys[0];
+        let Case { locks, kim, key, .. } = self;
         match call {
             ReleaseLock => done(locks.release_lock(self.lock_id()).await),
-            ReleaseSet => done(locks.release_set(self.set()).await),
             ReleaseAll => none(locks.release_all(&kim.id).await.unwrap()),
             ReleaseGuard => done(locks.hold(key, kim).await.unwrap().release().await),
             ExpireWithin => none(locks.expire_within(self.lock_id(), Duration::ZERO).await.unwrap()),
@@ -148,8 +125,7 @@ impl Case {
 
     async fn hold(&self, call: Call, t: &TestDb) -> Vec<LockId> {
         use Call::*;
-        let Case { locks, no, kim, keys, .. } = self;
-        let key = &keys[0];
+        let Case { locks, no, kim, key, .. } = self;
         match call {
             CheckLock => none(locks.check_lock(self.lock_id()).await.unwrap()),
             KeepAlive => none(locks.keep_alive(&[self.lock_id().clone()]).await.unwrap()),
@@ -157,8 +133,6 @@ impl Case {
             Extend => none(locks.extend_lock_expiration(self.lock_id(), MINUTE).await.unwrap()),
             Resume => none(locks.resume(&t.orders, no, self.lock_id(), Version::FIRST).await.unwrap()),
             Break => none(locks.break_lock(key, 1, &lee(), "she is on holiday").await.unwrap()),
-            CheckSet => none(locks.check_set(self.set()).await.unwrap()),
-            KeepSetAlive => none(locks.keep_set_alive(self.set()).await.unwrap()),
             Lost => {
                 let guard = locks.hold(key, kim).await.unwrap();
                 // It is never lost.
@@ -185,8 +159,7 @@ impl Case {
 
     async fn save(&self, call: Call, t: &TestDb) -> Vec<LockId> {
         use Call::*;
-        let Case { locks, no, keys, .. } = self;
-        let key = &keys[0];
+        let Case { locks, no, key, .. } = self;
         match call {
             Begin => none(t.db.begin().await.unwrap()),
             BeginWithin => none(t.db.begin_within(Wait::Within(MINUTE)).await.unwrap()),
@@ -233,10 +206,6 @@ impl Case {
             Guard => {
                 let mut tx = t.db.begin().await.unwrap();
                 none(locks.guard(&mut tx, self.lock_id()).await.unwrap())
-            }
-            GuardSet => {
-                let mut tx = t.db.begin().await.unwrap();
-                none(locks.guard_set(&mut tx, self.set()).await.unwrap())
             }
             ReleaseWithin => {
                 let mut tx = t.db.begin().await.unwrap();
@@ -357,10 +326,6 @@ fn done(answer: Result<(), impl std::fmt::Debug>) -> Vec<LockId> {
     vec![]
 }
 
-fn ids_of(leases: &[Lease]) -> Vec<LockId> {
-    leases.iter().map(|lease| lease.id().clone()).collect()
-}
-
 fn other() -> Owner {
     Owner::new("other", "Other")
 }
@@ -418,7 +383,7 @@ pub async fn reads_dropped_at_any_poll_leave_the_key_free(t: &TestDb) {
 }
 
 /// The calls that repeat a request with the caller's lock id.
-const WITH_ID: [Call; 4] = [Call::TryLockAs, Call::TryLockSharedAs, Call::LockWithId, Call::TryLockAllAs];
+const WITH_ID: [Call; 3] = [Call::TryLockAs, Call::TryLockSharedAs, Call::LockWithId];
 
 pub async fn lock_id_of_a_dropped_request_can_be_used_again(t: &TestDb) {
     let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());

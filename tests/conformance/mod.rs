@@ -45,7 +45,6 @@ pub mod resume;
 pub mod retries;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod row_locks;
-pub mod sets;
 pub mod several;
 pub mod shared;
 pub mod showing;
@@ -215,7 +214,6 @@ macro_rules! conformance {
                 presence_changes_are_reported,
                 resumed_lease_is_reported,
                 shared_holders_are_reported_one_by_one,
-                set_events_are_reported_per_key,
                 hidden_holders_are_redacted_for_watchers,
                 processes_see_each_others_events,
                 no_holder_change_between_two_polls_is_lost,
@@ -277,24 +275,6 @@ macro_rules! conformance {
                 hand_edited_row_expires_or_breaks_without_side_effects,
                 a_generation_at_its_end_is_an_error_and_not_the_first_again,
                 history_without_names_still_records_the_end;
-            sets:
-                set_is_granted_whole_in_key_order_without_duplicates,
-                a_set_with_a_lease_that_was_broken_is_not_granted_again,
-                refused_set_names_all_blockers_and_acquires_nothing,
-                repeated_set_request_with_the_same_secret_is_idempotent,
-                released_set_is_free_and_generations_rise,
-                expired_set_is_acquired_by_the_next_and_holder_learns,
-                one_heartbeat_keeps_a_set_alive_and_names_ended_members,
-                set_check_and_release_name_the_ended_member,
-                a_set_may_have_types_of_different_policies,
-                hundreds_of_keys_are_one_set_and_more_are_refused_by_number,
-                a_save_is_guarded_by_its_member_and_several_saves_by_the_set,
-                shared_key_refuses_a_set_until_released,
-                holder_blocking_a_set_is_redacted_by_policy,
-                set_counts_toward_the_owner_limit_as_a_whole,
-                one_of_overlapping_sets_wins_without_deadlock,
-                sets_and_single_tries_share_no_key_and_no_deadlock,
-                concurrent_duplicate_set_requests_get_one_lease_each;
             lists:
                 console_lists_held_locks_longest_first,
                 the_list_is_of_a_type_an_owner_an_age_and_a_state,

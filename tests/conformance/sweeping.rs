@@ -11,6 +11,7 @@ use tenure::{
     lock_manager::Swept,
 };
 use tokio::sync::Barrier;
+use tokio::task::JoinSet;
 
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
 
@@ -57,10 +58,11 @@ pub async fn swept_key_continues_above_all_earlier_generations(t: &TestDb) {
     t.locks.try_lock(&quiet, &kim()).await.unwrap();
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await.keys, 2);
-    // By all ways of inserting a row: alone, in a set, and from another process.
+    // By all ways of inserting a row: alone, beside others, and from another process.
     assert_eq!(t.locks.try_lock(&busy, &lee()).await.unwrap().holder().generation, 6);
-    let set = t.locks.try_lock_all([quiet.clone(), never], &lee()).await.unwrap();
-    assert_eq!(set.leases().iter().map(|lease| lease.holder().generation).collect::<Vec<_>>(), [6, 6]);
+    for key in [&quiet, &never] {
+        assert_eq!(t.locks.try_lock(key, &lee()).await.unwrap().holder().generation, 6);
+    }
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await.keys, 3);
     let advisory = t.locks.clone().with_policy(&kind, LockPolicy::advisory());
@@ -145,8 +147,6 @@ pub async fn share_acquired_during_a_sweep_blocks_others(t: &TestDb) {
         assert!(lease.holder().generation > before.holder().generation, "round {round}");
         let refused = locks.try_lock(&key, &kim()).await;
         assert!(matches!(refused, Err(LockError::AlreadyLocked(_))), "round {round}: {refused:?}");
-        let refused = locks.try_lock_all([key.clone()], &kim()).await;
-        assert!(matches!(refused, Err(LockError::SomeLocked { .. })), "round {round}: {refused:?}");
         locks.release_lock(lease.id()).await.unwrap();
     }
 }
@@ -160,9 +160,9 @@ pub async fn a_late_duplicate_is_refused_until_the_history_is_swept(t: &TestDb) 
     assert_eq!(swept, Swept { keys: 1, history: 0 });
     // The row is deleted, and the history still has it.
     assert!(matches!(t.locks.try_lock_as(&key, &kim(), id.clone()).await, Err(LockError::LockIdUsed(_))));
-    let again = t.locks.try_lock_all_as([key.clone()], &kim(), id.clone()).await.unwrap();
-    assert_eq!(again.leases()[0].holder().generation, 2);
-    t.locks.release_set(again.set()).await.unwrap();
+    let again = t.locks.try_lock(&key, &kim()).await.unwrap();
+    assert_eq!(again.holder().generation, 2);
+    t.locks.release_lock(again.id()).await.unwrap();
     t.clock.advance(31 * DAY);
     let swept = t.locks.sweep(60 * DAY).keeping_history_for(60 * DAY).of_type(key.kind()).run().await.unwrap();
     assert_eq!(swept, Swept { keys: 0, history: 1 });
@@ -212,9 +212,13 @@ pub async fn sweep_of_resumable_leases_is_refused(t: &TestDb) {
 pub async fn more_than_a_slice_is_swept_to_the_last_row(t: &TestDb) {
     let (kind, owner) = (random(), Owner::new(random(), "Kim"));
     for part in 0..9 {
-        let keys = (0..256).map(|at| LockKey::new(&kind, format!("{part}-{at}")));
-        let set = t.locks.try_lock_all(keys, &owner).await.unwrap();
-        t.locks.release_set(set.set()).await.unwrap();
+        let mut taking = JoinSet::new();
+        for at in 0..256 {
+            let (locks, key, owner) = (t.locks.clone(), LockKey::new(&kind, format!("{part}-{at}")), owner.clone());
+            taking.spawn(async move { locks.try_lock(&key, &owner).await.unwrap() });
+        }
+        taking.join_all().await;
+        assert_eq!(t.locks.release_all(&owner.id).await.unwrap().len(), 256);
     }
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await, Swept { keys: 9 * 256, history: 9 * 256 });
@@ -314,9 +318,11 @@ pub async fn generation_strictly_rises_through_takes_ends_and_sweeps(t: &TestDb)
                     live.push(lease);
                 }
                 3 => {
-                    if let Ok(set) = t.locks.try_lock_all(keys.clone(), &kim()).await {
-                        set.leases().iter().for_each(&mut granted);
-                        live.extend(set.leases().iter().cloned());
+                    for key in &keys {
+                        if let Ok(lease) = t.locks.try_lock(key, &kim()).await {
+                            granted(&lease);
+                            live.push(lease);
+                        }
                     }
                 }
                 4 | 5 if !live.is_empty() => {

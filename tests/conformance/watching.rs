@@ -210,19 +210,6 @@ pub async fn shared_holders_are_reported_one_by_one(t: &TestDb) {
     assert_eq!(events.short().await, "3 by park");
 }
 
-pub async fn set_events_are_reported_per_key(t: &TestDb) {
-    let (one, other) = (key(), key());
-    let mut events = [Events::of(&t.locks, &one).await, Events::of(&t.locks, &other).await];
-    let set = t.locks.try_lock_all([one, other], &kim()).await.unwrap();
-    for events in &mut events {
-        assert_eq!(events.short().await, "1 by kim");
-    }
-    t.locks.release_set(set.set()).await.unwrap();
-    for events in &mut events {
-        assert_eq!(events.short().await, "1 of kim released");
-    }
-}
-
 pub async fn hidden_holders_are_redacted_for_watchers(t: &TestDb) {
     let locks = t.locks.clone().with_policy("Secret", LockPolicy::exclusive().showing(ShowOwner::Anonymous));
     let key = LockKey::new("Secret", random());

@@ -20,7 +20,6 @@ mod past;
 mod resume;
 mod row;
 mod rows;
-mod set;
 mod sweep;
 mod take;
 #[cfg(test)]
@@ -38,7 +37,7 @@ pub(crate) use row::{LeaseRow, Place};
 pub(crate) use rows::Rows;
 pub(crate) use sweep::sweep;
 
-use super::operations::{Attempt, AttemptAll, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver};
+use super::operations::{Attempt, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver};
 use super::{Holder, LockKey, NoLock, Owner};
 use changes::Draft;
 
@@ -47,8 +46,6 @@ use changes::Draft;
 pub(crate) enum Operation<'o> {
     /// Acquire a lease, exclusive, shared or advisory, as the request and its policy say.
     Take(&'o LockRequest),
-    /// Acquire all of these leases or none.
-    TakeAll(&'o [LockRequest]),
     /// Check that a lease is alive.
     Check(&'o Proof),
     /// Heartbeats of several leases, each with the time since the last input.
@@ -84,8 +81,6 @@ pub(crate) enum Operation<'o> {
 pub(crate) enum Answer {
     /// Of [`Operation::Take`].
     Taken(Attempt),
-    /// Of [`Operation::TakeAll`].
-    TakenAll(AttemptAll),
     /// Of check, extend, expire within and release.
     Lease(Result<Holder, NoLock>),
     /// Of [`Operation::Keep`], in its order.
@@ -123,7 +118,6 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
     let mut draft = Draft::new(rows);
     let answer = match *operation {
         Operation::Take(request) => Answer::Taken(take::take(&mut draft, request, now)?),
-        Operation::TakeAll(requests) => Answer::TakenAll(set::take_all(&mut draft, requests, now)?),
         Operation::Check(proof) => Answer::Lease(check::check(rows, proof, now)),
         Operation::Keep(beats) => {
             Answer::Kept(beats.iter().map(|(proof, idle)| keep::keep(&mut draft, proof, *idle, now)).collect())
@@ -149,15 +143,11 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
     Ok((answer, changes))
 }
 
-/// The refusal of a request that conflicts with a live lease, from the rows of the requested keys. It is checked before any row is locked,
+/// The refusal of a request that conflicts with a live lease, from the rows of the requested key. It is checked before any row is locked,
 /// because a refusal must not wait for a save under the lease.
 pub(crate) fn conflict(operation: &Operation<'_>, rows: &Rows, now: i64) -> Option<Answer> {
     match *operation {
         Operation::Take(request) => take::held_by_other(rows, request, now).map(Answer::Taken),
-        Operation::TakeAll(requests) => {
-            let held = set::held_by_others(rows, requests, now);
-            (!held.is_empty()).then_some(Answer::TakenAll(AttemptAll::Refused(held)))
-        }
         _ => None,
     }
 }
@@ -175,7 +165,6 @@ impl Answer {
     fn is_refusal(&self) -> bool {
         match self {
             Answer::Taken(attempt) => !matches!(attempt, Attempt::Granted(_)),
-            Answer::TakenAll(attempt) => !matches!(attempt, AttemptAll::Granted(_)),
             Answer::TakenOver(taken) => !matches!(taken, TakenOver::Granted(_)),
             _ => false,
         }

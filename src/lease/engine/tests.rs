@@ -534,30 +534,6 @@ fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
 }
 
 #[test]
-fn a_set_is_granted_as_a_whole() {
-    let other =
-        |lock, policy| LockRequest { key: LockKey::new("Order", "2"), lock, owner: lee(), policy, shared: false };
-    let take_all = |rows: &Rows, requests: &[LockRequest]| match run(Operation::TakeAll(requests), rows) {
-        (Answer::TakenAll(AttemptAll::Granted(holders)), after) => (format!("granted {}", holders.len()), after),
-        (Answer::TakenAll(AttemptAll::Refused(refused)), after) => (
-            refused.iter().map(|(at, attempt)| format!("{at} {}", word(attempt))).collect::<Vec<_>>().join(", "),
-            after,
-        ),
-        other => panic!("{other:?}"),
-    };
-    let (exclusive, advisory) = (other(OTHER, LockPolicy::exclusive()), other(OTHER, LockPolicy::advisory()));
-    let held = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(5) };
-    assert_eq!(take_all(&rows([]), &[lees(), exclusive.clone()]).0, "granted 2");
-    assert_eq!(take_all(&rows([kims(-5)]), &[lees(), advisory.clone()]).0, "granted 2");
-    assert_eq!(take_all(&rows([held.clone()]), &[lees(), advisory]).0, "granted 2");
-    let held = rows([held]);
-    assert_eq!(take_all(&held, &[lees(), exclusive]), ("1 held 4".into(), held.clone()));
-    let used = Past { lock: OTHER.to_vec(), owner: lee(), ..Past::ended(&kims(5), How::Released, None, None, NOW) };
-    let (answer, after) = take_all(&with_past(rows([]), used), &[lees(), other(OTHER, LockPolicy::exclusive())]);
-    assert!(answer.starts_with("1 used Released") && after.leases.is_empty(), "{answer}");
-}
-
-#[test]
 fn a_key_is_held_by_its_lease_or_by_shares() {
     let state = |rows: &Rows| match run(Operation::KeyState(&key()), rows).0 {
         Answer::KeyState(KeyState::Held(holder)) => format!("held {}", holder.generation),

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, LeaseRow, Past, Place, Rows, decide};
-use crate::lease::operations::{Attempt, AttemptAll, KeyState, LockAnswer, LockOp};
+use crate::lease::operations::{Attempt, KeyState, LockAnswer, LockOp};
 use crate::lease::{Holder, LockId};
 use crate::row_lock::Wait;
 use crate::storage::Backend;
@@ -187,7 +187,6 @@ impl Comparison {
         let backend = &self.backend;
         Ok(match op {
             Op::Take(request) => Answer::Taken(backend.try_lock(request).await?),
-            Op::TakeAll(requests) => Answer::TakenAll(backend.try_lock_all(requests).await?),
             Op::Check(proof) if form != Form::Within => Answer::Lease(backend.check_lock(proof).await?),
             Op::Check(proof) => {
                 let mut transaction = backend.begin(Wait::default(), None).await?;
@@ -287,8 +286,7 @@ fn normal_rows(rows: &Rows, known: &BTreeSet<Vec<u8>>) -> Rows {
     }
 }
 
-/// An answer as a text. If a lock id requests twice within one millisecond, the fast form of SQLite returns the first heartbeat time. The
-/// refused locks of a set may differ, except for the one that decides the answer.
+/// An answer as a text. If a lock id requests twice within one millisecond, the fast form of SQLite returns the first heartbeat time.
 fn describe(answer: &Answer) -> String {
     let granted = |holder: &Holder| {
         let again = holder.last_active == holder.since + Duration::from_millis(1);
@@ -297,18 +295,6 @@ fn describe(answer: &Answer) -> String {
     };
     match answer {
         Answer::Taken(Attempt::Granted(holder)) => format!("Granted {:?}", granted(holder)),
-        Answer::TakenAll(AttemptAll::Refused(refused)) => {
-            let held = refused.iter().any(|(_, attempt)| matches!(attempt, Attempt::Held(_)));
-            let used = refused.iter().find_map(|(at, attempt)| match attempt {
-                Attempt::Used(no_lock) => Some((at, &no_lock.key, &no_lock.why)),
-                _ => None,
-            });
-            match used {
-                Some(used) => format!("Refused {used:?}"),
-                None if held => format!("Refused {refused:?}"),
-                None => "Refused, lost".to_owned(),
-            }
-        }
         Answer::Released(released) => {
             let mut released: Vec<String> = released.iter().map(|holder| format!("{holder:?}")).collect();
             released.sort();

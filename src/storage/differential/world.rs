@@ -188,37 +188,22 @@ impl Case {
         let time = Duration::from_millis(random.one_of(&[0, 1, 1_000, 60_000, 400_000, u64::MAX]));
         let generation = self.generation(random, &key);
         let which = random.below(2);
-        match random.below(33) {
+        match random.below(31) {
             0..8 => Op::Take(self.take(random, which)),
-            8..10 => {
-                let mut requests = vec![self.take(random, 0), self.take(random, 1)];
-                requests[1].owner = requests[0].owner.clone();
-                for request in &mut requests {
-                    // The lock id of a member is derived from its key, so it is in no row of another key.
-                    request.shared = false;
-                    if self.is_elsewhere(request) {
-                        request.lock = random.hash();
-                    }
-                }
-                if requests[0].lock == requests[1].lock {
-                    requests.truncate(1);
-                }
-                Op::TakeAll(requests)
-            }
-            10..12 => Op::Check(self.proof(random)),
-            12..16 => Op::Keep(self.proof(random), idle),
-            16..19 => Op::Extend(self.proof(random), time),
-            19..21 => Op::ExpireWithin(self.proof(random), time),
-            21..24 => Op::Release(self.proof(random)),
-            24 => Op::UndoGrant(self.lock(random), generation),
-            25 => Op::Break { key, generation, by },
-            26..28 => {
+            8..10 => Op::Check(self.proof(random)),
+            10..14 => Op::Keep(self.proof(random), idle),
+            14..17 => Op::Extend(self.proof(random), time),
+            17..19 => Op::ExpireWithin(self.proof(random), time),
+            19..22 => Op::Release(self.proof(random)),
+            22 => Op::UndoGrant(self.lock(random), generation),
+            23 => Op::Break { key, generation, by },
+            24..26 => {
                 let request = LockRequest { key, shared: false, ..self.take(random, which) };
                 Op::TakeOver(LockRequest { policy: LockPolicy::exclusive(), ..request }, generation)
             }
-            28 => Op::ReleaseAll(by.id),
-            29..31 => Op::Resume(self.proof(random), key),
-            31 => Op::KeyState(key),
+            26 => Op::ReleaseAll(by.id),
+            27..29 => Op::Resume(self.proof(random), key),
+            29 => Op::KeyState(key),
             _ => Op::Holders(key),
         }
     }
@@ -253,7 +238,6 @@ fn edit(random: &mut Random, row: &mut LeaseRow, now: i64) {
 #[derive(Debug)]
 pub(super) enum Op {
     Take(LockRequest),
-    TakeAll(Vec<LockRequest>),
     Check(Proof),
     Keep(Proof, Duration),
     Extend(Proof, Duration),
@@ -288,7 +272,6 @@ impl Op {
     pub(super) fn with<T>(&self, with: impl FnOnce(&Operation<'_>) -> T) -> T {
         match self {
             Op::Take(request) => with(&Operation::Take(request)),
-            Op::TakeAll(requests) => with(&Operation::TakeAll(requests)),
             Op::Check(proof) => with(&Operation::Check(proof)),
             Op::Keep(proof, idle) => with(&Operation::Keep(&[(proof.clone(), *idle)])),
             Op::Extend(proof, by) => with(&Operation::Extend(proof, *by)),

@@ -1,5 +1,5 @@
-//! Loads the rows on which an operation depends. The row of the exclusive lease on a key is locked before its other rows, and keys in their
-//! order, so that two operations cannot deadlock.
+//! Loads the rows on which an operation depends. The row of the exclusive lease on a key is locked before its other rows,
+//! so that two operations cannot deadlock.
 
 use super::{Hold, LeaseRows, Which};
 use crate::error::DatabaseError;
@@ -31,8 +31,7 @@ impl<'t> Loader<'t> {
     /// Loads the rows of an operation. Returns false if another session was first, so that a row to change is not locked.
     pub(super) async fn load(&mut self, operation: &Operation<'_>) -> Result<bool, DatabaseError> {
         match *operation {
-            Operation::Take(request) => return self.take(operation, std::slice::from_ref(request)).await,
-            Operation::TakeAll(requests) => return self.take(operation, requests).await,
+            Operation::Take(request) => return self.take(operation, request).await,
             Operation::Check(proof) => {
                 self.live(proof, Hold::Guard).await?;
             }
@@ -60,35 +59,21 @@ impl<'t> Loader<'t> {
         Ok(true)
     }
 
-    async fn take(&mut self, operation: &Operation<'_>, requests: &[LockRequest]) -> Result<bool, DatabaseError> {
+    async fn take(&mut self, operation: &Operation<'_>, request: &LockRequest) -> Result<bool, DatabaseError> {
         // An advisory lease does not wait for a save under the exclusive one.
-        let hold = |request: &LockRequest| match request.policy.exclusive {
-            true => Hold::Replace,
-            false => Hold::Change,
-        };
-        for each in [Hold::Replace, Hold::Change] {
-            let keys: Vec<&LockKey> =
-                requests.iter().filter(|request| hold(request) == each).map(|request| &request.key).collect();
-            if !keys.is_empty() {
-                self.leases(Which::Exclusive(&keys), each).await?;
-            }
-        }
-        for request in requests {
-            self.slots(request).await?;
-        }
+        let hold = if request.policy.exclusive { Hold::Replace } else { Hold::Change };
+        self.leases(Which::Exclusive(&request.key), hold).await?;
+        self.slots(request).await?;
         if !self.locking || conflict(operation, &self.rows, self.now).is_some() {
             return Ok(true);
         }
-        let locks: Vec<_> = requests.iter().map(|request| (&request.lock, request.key.kind())).collect();
         let mut complete = true;
-        for row in self.traces(&locks).await? {
-            // Rows of the requested keys were locked above, unless another session inserted this one since.
-            complete &= !requests.iter().any(|request| Place::of(request) == row.place);
+        for row in self.traces(&[(&request.lock, request.key.kind())]).await? {
+            // The row of the requested key was locked above, unless another session inserted it since.
+            complete &= Place::of(request) != row.place;
             self.rows.leases.insert(row.place.clone(), row);
         }
-        for request in requests {
-            self.explain(&request.lock).await?;
-        }
+        self.explain(&request.lock).await?;
         Ok(complete)
     }
 
@@ -148,7 +133,7 @@ impl<'t> Loader<'t> {
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<(), DatabaseError> {
-        self.leases(Which::Exclusive(&[key]), Hold::Reserve).await?;
+        self.leases(Which::Exclusive(key), Hold::Reserve).await?;
         let now = self.now;
         if self.rows.exclusive(key).is_some_and(|row| row.shared && !row.alive(now)) {
             // A later statement, which sees leases that were granted before the row was locked.
@@ -176,7 +161,7 @@ impl<'t> Loader<'t> {
         let used = used.into_iter().chain(self.rows.past.get(&lock[..]).map(|past| &past.key));
         let unknown: Vec<LockKey> = used.filter(|key| !self.known.contains(key)).cloned().collect();
         for key in unknown {
-            self.leases(Which::Exclusive(&[&key]), Hold::No).await?;
+            self.leases(Which::Exclusive(&key), Hold::No).await?;
         }
         Ok(())
     }
@@ -190,8 +175,8 @@ impl<'t> Loader<'t> {
         let hold = if self.locking { hold } else { Hold::No };
         let found = self.table.leases(which, hold).await?;
         self.tell(found.clock);
-        if let Which::Exclusive(keys) = which {
-            self.known.extend(keys.iter().map(|&key| key.clone()));
+        if let Which::Exclusive(key) = which {
+            self.known.push(key.clone());
         }
         let mut places = Vec::with_capacity(found.rows.len());
         for row in found.rows {

@@ -31,8 +31,8 @@ pub(super) use write::push_hex;
 /// The rows of the lock table that a statement selects.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Which<'w> {
-    /// The rows of the exclusive leases on these keys, locked in this order.
-    Exclusive(&'w [&'w LockKey]),
+    /// The row of the exclusive lease on a key.
+    Exclusive(&'w LockKey),
     /// The row of the exclusive lease on a key. It need not be locked unless it has this generation.
     #[cfg_attr(
         not(feature = "postgres"),
@@ -199,8 +199,7 @@ const ATTEMPTS: u32 = 8;
 /// Runs an operation, again if another session was first. A deadlock has rolled its transaction back, so it has changed nothing.
 pub(super) async fn operate(database: &impl LeaseDatabase, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
     // Read first: a refusal must neither wait for another session's save nor write.
-    let may_conflict = matches!(operation, Operation::TakeAll(_))
-        || matches!(operation, Operation::Take(request) if request.policy.exclusive);
+    let may_conflict = matches!(operation, Operation::Take(request) if request.policy.exclusive);
     if (operation.only_reads() || may_conflict)
         && let Some(answer) = database.read(operation).await?
     {

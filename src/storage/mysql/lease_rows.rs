@@ -244,19 +244,19 @@ impl LeaseTables<'_> {
         self.of_key(IN_SLOT, &place.key).bind(&place.slot[..])
     }
 
-    /// The rows of keys in these slots.
-    fn of_keys(&self, keys: &[&LockKey], slots: &str) -> Statement {
+    /// The rows of shared and advisory leases on keys.
+    fn beside(&self, keys: &[&LockKey]) -> Statement {
         let asked = keys.iter().map(|key| (hex(key.kind().as_bytes()), hex(key.id().as_bytes())));
         let select = format!(
             concat!(
                 "select ",
                 clock!("?"),
-                " as clock, {} from ",
+                " as clock, {LEASE} from ",
                 asked!(),
                 " straight_join tenure_lock as l force index (primary)
-                     on l.kind = asked.kind and l.id = asked.id and l.slot {}"
+                     on l.kind = asked.kind and l.id = asked.id and l.slot <> ''"
             ),
-            LEASE, slots
+            LEASE = LEASE
         );
         Statement::new(select).bind(self.now).bind(serde_json::json!(asked.collect::<Vec<_>>()).to_string())
     }
@@ -279,8 +279,7 @@ impl LeaseTables<'_> {
 
     async fn select(&mut self, which: Which<'_>, lock: RowLock) -> Result<Found<LeaseRow>, DatabaseError> {
         let select = match which {
-            Which::Exclusive(&[key]) | Which::ExclusiveOf(key, _) => self.of_place(&Place::exclusive(key)),
-            Which::Exclusive(keys) => self.of_keys(keys, "= ''"),
+            Which::Exclusive(key) | Which::ExclusiveOf(key, _) => self.of_place(&Place::exclusive(key)),
             Which::Generation(key, generation) => {
                 return self.lock_each(self.of_key(GENERATION, key).bind(generation), lock).await;
             }
@@ -289,7 +288,7 @@ impl LeaseTables<'_> {
                 let lock = if lock == RowLock::None { lock } else { RowLock::SkipLocked };
                 return self.fetch(self.of_key(ENDED_SLOTS, key).bind(self.now), lock, lease).await;
             }
-            Which::SlotsOf(keys) => self.of_keys(keys, "<> ''"),
+            Which::SlotsOf(keys) => self.beside(keys),
             Which::Old { slice, after: place, upto } => {
                 let old = Statement::new(if upto.is_some() { OLD } else { OLD_OF_LAST_SLICE }).bind(self.now);
                 let mut old = after(old, slice, place);

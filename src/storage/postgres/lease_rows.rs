@@ -134,11 +134,7 @@ impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
         const KEY: &str = "tenure_lock l where l.kind = $2 and l.id = $3";
         let rows = match which {
-            Which::Exclusive([_]) => format!("{KEY} and l.slot = ''"),
-            Which::Exclusive(_) => "unnest($2::text[], $3::text[]) as asked (kind, id)
-                 join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot = ''
-                order by l.kind, l.id"
-                .to_owned(),
+            Which::Exclusive(_) => format!("{KEY} and l.slot = ''"),
             Which::ExclusiveOf(..) => format!("{KEY} and l.slot = '' and l.generation = $4"),
             Which::Generation(..) => format!("{KEY} and l.generation = $4 order by l.slot"),
             Which::Slots(_) => format!("{KEY} and l.slot <> '' order by l.slot"),
@@ -166,7 +162,7 @@ impl LeaseRows for LeaseTables<'_> {
         };
         let query = sqlx::query(AssertSqlSafe(select)).bind(self.now);
         let query = match which {
-            Which::Exclusive(&[key]) | Which::Slots(key) | Which::EndedSlots(key) | Which::Key(key) => {
+            Which::Exclusive(key) | Which::Slots(key) | Which::EndedSlots(key) | Which::Key(key) => {
                 query.bind(key.kind()).bind(key.id())
             }
             Which::Old { slice, after, upto } => query
@@ -179,7 +175,7 @@ impl LeaseRows for LeaseTables<'_> {
                 .bind(upto.map(|upto| upto.key.kind()))
                 .bind(upto.map(|upto| upto.key.id()))
                 .bind(upto.map(|upto| &upto.slot)),
-            Which::Exclusive(keys) | Which::SlotsOf(keys) => query
+            Which::SlotsOf(keys) => query
                 .bind(keys.iter().map(|key| key.kind()).collect::<Vec<_>>())
                 .bind(keys.iter().map(|key| key.id()).collect::<Vec<_>>()),
             Which::ExclusiveOf(key, generation) | Which::Generation(key, generation) => {

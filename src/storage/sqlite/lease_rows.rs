@@ -117,13 +117,7 @@ impl LeaseRows for LeaseTables<'_> {
             query.bind(key.kind().to_owned()).bind(key.id().to_owned())
         };
         let query = match which {
-            Which::Exclusive(&[key]) | Which::ExclusiveOf(key, _) => of_key(" and slot = x''", key),
-            Which::Exclusive(keys) => {
-                let asked: Vec<_> = keys.iter().map(|key| (key.kind(), key.id())).collect();
-                let select = "select l.* from json_each(?) as asked cross join tenure_lock as l
-                               where l.kind = asked.value ->> 0 and l.id = asked.value ->> 1 and l.slot = x''";
-                sqlx::query(select).bind(serde_json::json!(asked).to_string())
-            }
+            Which::Exclusive(key) | Which::ExclusiveOf(key, _) => of_key(" and slot = x''", key),
             Which::Generation(key, generation) => of_key(" and generation = ? order by slot", key).bind(generation),
             Which::Slots(key) => of_key(" and slot <> x'' order by slot", key),
             Which::EndedSlots(key) => {

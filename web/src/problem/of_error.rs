@@ -7,8 +7,7 @@ use axum::http::StatusCode;
 use tenure::{
     Error,
     error::{
-        BreakError, DatabaseError, ErrorCode, LeaseError, LeaseSetError, ListError, LockError, SweepError,
-        TakeOverError, UpdateError,
+        BreakError, DatabaseError, ErrorCode, LeaseError, ListError, LockError, SweepError, TakeOverError, UpdateError,
     },
     lease::{LeaseLossReason, NoLock},
 };
@@ -28,14 +27,11 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::AlreadyLocked => ("Somebody is editing it", &["wait"]),
         ErrorCode::LockingFailed => ("Somebody else was faster", &["retry"]),
         ErrorCode::LockTimeout => ("It did not become free in time", &["wait"]),
-        ErrorCode::SomeLocked => ("Somebody is editing some of it", &["wait"]),
         ErrorCode::NotShared => ("It is not shared", &[]),
         ErrorCode::LimitReached => ("A limit is reached", &[]),
         ErrorCode::WaitTooLong => ("Nobody waits for so long", &[]),
         ErrorCode::InvalidKey => ("There is no such thing to lock", &[]),
         ErrorCode::InvalidOwner => ("Nobody can be called that", &[]),
-        ErrorCode::NoKeys => ("Nothing was named to be locked", &[]),
-        ErrorCode::TooManyKeys => ("That is too much to lock at once", &[]),
         ErrorCode::LockUnknown => ("There is no such lock", &["lock-again"]),
         ErrorCode::LockExpired => ("The lock has expired", &["lock-again"]),
         ErrorCode::LockIdle => ("The lock ran out because nobody did anything", &["lock-again"]),
@@ -46,7 +42,6 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::LockNotYours => ("The lock belongs to somebody else", &["lock-again"]),
         ErrorCode::LockOfAnother => ("The lock is one of something else", &["lock-again"]),
         ErrorCode::LockShared => ("The lock is shared, to read only", &["lock-again"]),
-        ErrorCode::SetEnded => ("Some of the locks have ended", &["lock-again"]),
         ErrorCode::HolderChanged => ("Somebody else has the lock now", &["reload"]),
         ErrorCode::TakeOverNotPermitted => ("It may not be taken over", &["wait"]),
         ErrorCode::NoReason => ("Give a reason", &[]),
@@ -198,7 +193,7 @@ macro_rules! by_code {
     )*};
 }
 
-by_code!(BreakError, ListError, LeaseSetError, SweepError);
+by_code!(BreakError, ListError, SweepError);
 
 /// The application converts a domain's own refusal to a problem: it implements `From` for it.
 impl<E: Into<Problem>> From<UpdateError<E>> for Problem {

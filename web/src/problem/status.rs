@@ -23,14 +23,11 @@ pub fn status(code: ErrorCode) -> u16 {
         | ErrorCode::LockTakenOver
         | ErrorCode::LockNotYours
         | ErrorCode::LockOfAnother
-        | ErrorCode::LockShared
-        | ErrorCode::SetEnded => 410,
+        | ErrorCode::LockShared => 410,
         ErrorCode::InvalidCommand
         | ErrorCode::NotShared
         | ErrorCode::InvalidKey
         | ErrorCode::InvalidOwner
-        | ErrorCode::NoKeys
-        | ErrorCode::TooManyKeys
         | ErrorCode::NoReason
         | ErrorCode::TextTooLong
         | ErrorCode::TextNotPlain
@@ -38,7 +35,7 @@ pub fn status(code: ErrorCode) -> u16 {
         | ErrorCode::SharedLock
         | ErrorCode::InvalidFilter
         | ErrorCode::TooYoung => 422,
-        ErrorCode::AlreadyLocked | ErrorCode::LockTimeout | ErrorCode::SomeLocked => 423,
+        ErrorCode::AlreadyLocked | ErrorCode::LockTimeout => 423,
         ErrorCode::LimitReached | ErrorCode::WaitTooLong => 429,
         ErrorCode::TransactionEnded | ErrorCode::OutcomeUnknown | ErrorCode::Failed => 500,
         ErrorCode::Unsupported => 501,
