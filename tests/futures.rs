@@ -45,8 +45,6 @@ fn locks(locks: &LockManager, id: &LockId, key: &LockKey, owner: &Owner, guard: 
     let soon = Duration::from_secs(1);
     spawned(locks.try_lock(key, owner));
     spawned(locks.try_lock_as(key, owner, id.clone()));
-    spawned(locks.try_lock_shared(key, owner));
-    spawned(locks.try_lock_shared_as(key, owner, id.clone()));
     spawned(locks.lock(key, owner).within(soon).into_future());
     spawned(locks.hold(key, owner).within(soon).into_future());
     spawned(guard.lost());

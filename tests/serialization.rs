@@ -61,7 +61,7 @@ async fn listed_locks_have_times_in_milliseconds_and_no_secret() {
         *holder,
         json!({"key": {"kind": "Order", "id": "17"}, "owner": {"id": "kim", "name": "Kim Minji"},
                "generation": 1, "since_ms": since, "last_active_ms": since, "last_input_ms": since, "remaining_ms": 298_500,
-               "ttl_ms": 300_000, "idle_ms": 1_500, "silent_ms": 1_500, "shared": false})
+               "ttl_ms": 300_000, "idle_ms": 1_500, "silent_ms": 1_500})
     );
     assert_eq!(written["items"][0]["state"], json!("held"));
     let next: Cursor = serde_json::from_value(written["next"].clone()).unwrap();

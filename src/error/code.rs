@@ -65,8 +65,6 @@ codes! {
     LockingFailed = "locking-failed", YES;
     /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
     LockTimeout = "lock-timeout", YES;
-    /// The policy of this type has no shared locks.
-    NotShared = "not-shared", NO;
     /// One owner holds, or waits for, as many locks as the quota allows.
     LimitReached = "limit-reached", YES;
     /// The wait exceeds the longest allowed one.
@@ -93,8 +91,6 @@ codes! {
     LockNotYours = "lock-not-yours", NO;
     /// The lease is on another aggregate.
     LockOfAnother = "lock-of-another", NO;
-    /// The lease is shared and allows reading only.
-    LockShared = "lock-shared", NO;
     /// The holder changed after the caller read it.
     HolderChanged = "holder-changed", NO;
     /// Taking over from this holder is not permitted.
@@ -107,8 +103,6 @@ codes! {
     TextNotPlain = "text-not-plain", NO;
     /// The lock is advisory and excludes nobody.
     AdvisoryLock = "advisory-lock", NO;
-    /// The lease is shared by its readers.
-    SharedLock = "shared-lock", NO;
     /// The page size is out of range.
     PageSize = "page-size", NO;
     /// The cursor belongs to another list.
@@ -210,7 +204,6 @@ impl NoLock {
             LeaseLossReason::TakenOver { .. } => ErrorCode::LockTakenOver,
             LeaseLossReason::NotYours => ErrorCode::LockNotYours,
             LeaseLossReason::OtherAggregate => ErrorCode::LockOfAnother,
-            LeaseLossReason::SharedOnly => ErrorCode::LockShared,
         }
     }
 }
@@ -251,7 +244,6 @@ impl LockError {
             LockError::LockingFailed { .. } => ErrorCode::LockingFailed,
             LockError::LockTimeout { .. } => ErrorCode::LockTimeout,
             LockError::LockIdUsed(no_lock) => no_lock.code(),
-            LockError::NotShared { .. } => ErrorCode::NotShared,
             LockError::LimitReached { limit, .. } => of_limit(*limit),
             LockError::InvalidKey { .. } => ErrorCode::InvalidKey,
             LockError::InvalidOwner(_) => ErrorCode::InvalidOwner,
@@ -305,7 +297,6 @@ impl TakeOverError {
             TakeOverError::ReasonNotPlain => ErrorCode::TextNotPlain,
             TakeOverError::InvalidOwner(_) => ErrorCode::InvalidOwner,
             TakeOverError::Advisory { .. } => ErrorCode::AdvisoryLock,
-            TakeOverError::Shared { .. } => ErrorCode::SharedLock,
             TakeOverError::LimitReached { limit, .. } => of_limit(*limit),
             TakeOverError::LockIdUsed(no_lock) => no_lock.code(),
             TakeOverError::Database(error) => error.code(),

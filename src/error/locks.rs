@@ -32,12 +32,6 @@ pub enum LockError {
     /// The lock id was used before and its lease has ended: a request was delivered twice, the second time too late.
     #[error("this lock id was used before, {0}")]
     LockIdUsed(Box<NoLock>),
-    /// Locks of this type cannot be shared.
-    #[error("locks on {key} are not shared; lock it alone, or set `LockPolicy::shared()` for its type")]
-    NotShared {
-        /// The object to lock.
-        key: LockKey,
-    },
     /// A limit was reached that keeps one owner from filling the lock table.
     #[error("{}", limit.says(*most))]
     LimitReached {

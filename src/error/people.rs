@@ -35,12 +35,6 @@ pub enum TakeOverError {
         /// The locked object.
         key: LockKey,
     },
-    /// A shared lease cannot be taken over, because others may hold it too.
-    #[error("the lock on {key} is shared by readers; share it, or wait until they release it")]
-    Shared {
-        /// The locked object.
-        key: LockKey,
-    },
     /// A limit was reached that keeps one owner from filling the lock table.
     #[error("{}", limit.says(*most))]
     LimitReached {

@@ -151,8 +151,6 @@ pub struct Holder {
     /// The time since the last heartbeat, at the time of this response.
     #[serde(rename = "silent_ms", serialize_with = "crate::clock::ms::duration")]
     pub silent: Duration,
-    /// Whether others may hold it as well, to read: see [`LockManager::try_lock_shared`](crate::LockManager::try_lock_shared).
-    pub shared: bool,
     /// The expected interval of heartbeats.
     #[serde(skip)]
     pub(crate) heartbeat: Duration,
@@ -162,14 +160,6 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Only an exclusive holder may save under the lease.
-    pub(crate) fn may_save(self) -> Result<Self, NoLock> {
-        match self.shared {
-            true => Err(NoLock { key: Some(self.key), why: LeaseLossReason::SharedOnly, held_now: None }),
-            false => Ok(self),
-        }
-    }
-
     /// A blank holder of this key.
     pub(crate) fn to_be(key: LockKey) -> Self {
         Holder {
@@ -183,7 +173,6 @@ impl Holder {
             ttl: Duration::ZERO,
             idle: Duration::ZERO,
             silent: Duration::ZERO,
-            shared: false,
             heartbeat: Duration::ZERO,
             shown: ShowOwner::ByName,
         }

@@ -123,8 +123,6 @@ pub enum LeaseLossReason {
     NotYours,
     /// It is a lock of another aggregate than the one being saved.
     OtherAggregate,
-    /// It is a shared lease for reading, and permits no save.
-    SharedOnly,
 }
 
 impl LeaseLossReason {
@@ -141,8 +139,7 @@ impl LeaseLossReason {
             LeaseLossReason::Broken { .. }
             | LeaseLossReason::TakenOver { .. }
             | LeaseLossReason::NotYours
-            | LeaseLossReason::OtherAggregate
-            | LeaseLossReason::SharedOnly => false,
+            | LeaseLossReason::OtherAggregate => false,
         }
     }
 }
@@ -150,9 +147,6 @@ impl LeaseLossReason {
 impl fmt::Display for NoLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
-            Some(key) if self.why == LeaseLossReason::SharedOnly => {
-                write!(f, "the lock on {key} is not held exclusively: ")?
-            }
             Some(key) => write!(f, "the lock on {key} is not held: ")?,
             None => f.write_str("no lock is held: ")?,
         }
@@ -168,11 +162,6 @@ impl fmt::Display for NoLock {
             LeaseLossReason::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({})", Printable(reason))?,
             LeaseLossReason::NotYours => f.write_str("the lock id belongs to another owner")?,
             LeaseLossReason::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
-            LeaseLossReason::SharedOnly => {
-                return f.write_str(
-                    "it is shared, for reading only; release it, and acquire the exclusive lock before you save",
-                );
-            }
         }
         match &self.held_now {
             Some(holder) => write!(f, "; {} holds it now; wait until it is free", holder.owner),

@@ -51,16 +51,9 @@ pub(crate) struct LockRequest {
     pub lock: LockHash,
     pub owner: Owner,
     pub policy: LockPolicy,
-    /// Shared with other holders.
-    pub shared: bool,
 }
 
 impl LockRequest {
-    /// Whether the request is exclusive.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.policy.exclusive && !self.shared
-    }
-
     /// The holder after the grant, with times in milliseconds since 1970. It is computed from the request, without reading the row back.
     pub(crate) fn granted(&self, generation: i64, now: i64) -> Holder {
         let (now, ttl) = (from_millis(now), self.policy.ttl);
@@ -73,7 +66,6 @@ impl LockRequest {
             remaining: ttl,
             ttl,
             heartbeat: usual_heartbeat(ttl),
-            shared: self.shared,
             shown: self.policy.shown,
             ..Holder::to_be(self.key.clone())
         }

@@ -85,7 +85,6 @@ mod tests {
             ttl: policy.ttl,
             idle: Duration::from_secs(idle),
             silent: Duration::from_secs(silent),
-            shared: false,
             heartbeat: policy.heartbeat_interval(),
             shown: ShowOwner::ByName,
         };

@@ -10,7 +10,6 @@ mod list;
 mod observe;
 mod quota;
 mod resume;
-mod shared;
 mod sweep;
 mod takeover;
 mod wait;
@@ -145,7 +144,7 @@ impl LockManager {
     /// [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
     /// [`LockError::Database`].
     pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
-        self.take(key, owner, (LockId::random(), IdFrom::Call), false).await
+        self.take(key, owner, (LockId::random(), IdFrom::Call)).await
     }
 
     /// As [`try_lock`](Self::try_lock), with a lock id that the caller created. Repeated with the same id, it returns the same
@@ -154,21 +153,14 @@ impl LockManager {
     /// # Errors
     /// As [`try_lock`](Self::try_lock), and [`LockError::LockIdUsed`] if the lease of this id has already ended.
     pub async fn try_lock_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
-        self.take(key, owner, (id, IdFrom::Caller), false).await
+        self.take(key, owner, (id, IdFrom::Caller)).await
     }
 
-    /// Acquires the exclusive lock or a share of it.
-    async fn take(
-        &self,
-        key: &LockKey,
-        owner: &Owner,
-        (id, from): (LockId, IdFrom),
-        shared: bool,
-    ) -> Result<Lease, LockError> {
+    async fn take(&self, key: &LockKey, owner: &Owner, (id, from): (LockId, IdFrom)) -> Result<Lease, LockError> {
         let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
         let taking = RunToEnd::new(|gone| async move {
             let gate = locks.gate(&id.hash(), &asked).await?;
-            let lease = locks.take_unseen(&asked, &asker, id.clone(), shared, &gone).await;
+            let lease = locks.take_unseen(&asked, &asker, id.clone(), &gone).await;
             if from == IdFrom::Call && lease.as_ref().is_err_and(is_unanswered) {
                 locks.undo_unanswered(&id, &asked);
             }
@@ -182,23 +174,16 @@ impl LockManager {
         Ok(lease)
     }
 
-    async fn take_unseen(
-        &self,
-        key: &LockKey,
-        owner: &Owner,
-        id: LockId,
-        shared: bool,
-        gone: &Gone,
-    ) -> Result<Lease, LockError> {
+    async fn take_unseen(&self, key: &LockKey, owner: &Owner, id: LockId, gone: &Gone) -> Result<Lease, LockError> {
         if let Some(invalid) = LockError::of_invalid(key) {
             return Err(invalid);
         }
         owner.check()?;
         let policy = self.policy(key.kind());
-        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared };
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
         let (viewer, _turn) = (Some(&*owner.id), self.admit(&request).await?);
         // Leases of a non-exclusive type get their generations one after the other, so they are not batched.
-        if request.is_alone() {
+        if policy.is_exclusive() {
             match self.batch.ask_unless(LockOp::Take(request.clone()), gone).await? {
                 Some(LockAnswer::Yours(holder)) => return Ok(self.granted(id, holder)),
                 Some(LockAnswer::Held { holder, .. }) => {
@@ -283,12 +268,12 @@ impl LockManager {
     /// expires meanwhile.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`]: do not save. Also with a shared lease: [`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly).
+    /// [`LeaseError::NoLock`]: do not save.
     pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
         let guard = async {
             let proof = self.proof(id);
             let guarded = tx.database.guard(async |tx| tx.guard(&proof).await).await?;
-            self.lease(id, guarded.and_then(Holder::may_save))
+            self.lease(id, guarded)
         };
         seen(self.metrics(), "guard", None, guard).await
     }

@@ -125,16 +125,13 @@ impl LockManager {
         if key.problem().is_some() {
             return Err(TakeOverError::HolderChanged { held_now: Vec::new() });
         }
-        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared: false };
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
         // A generation always has the same owner, so a permission given now is still valid when the takeover happens.
         // The application's rule gets the unredacted holder.
         let holders = self.backend.holders(key).await?;
         let Some(holder) = holders.iter().find(|holder| holder.generation == generation) else {
             return self.taken_before(request, generation, id).await;
         };
-        if holder.shared {
-            return Err(TakeOverError::Shared { key: key.clone() });
-        }
         if !self.permissions.permit(owner, holder) {
             return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
         }

@@ -125,7 +125,7 @@ impl World {
                     && other.maybe_alive(span.from)
                     && other.end() > span.from
             };
-            if let (Some(other), true) = (earlier.iter().find(overlap), span.key.kind() != "Shared") {
+            if let Some(other) = earlier.iter().find(overlap) {
                 wrong.push(format!("two holders: {span:?} and {other:?}"));
             }
             let of_owner = earlier.iter().filter(|other| other.owner == span.owner);

@@ -32,7 +32,7 @@ impl Span {
             generation: row.generation,
             lock: row.lock.clone(),
             owner: row.owner.id.clone(),
-            excludes: row.place.slot.is_empty() || row.shared,
+            excludes: row.place.slot.is_empty(),
             from: now,
             expiries: vec![(now, row.expires_at)],
             revived: Vec::new(),

@@ -110,8 +110,7 @@ impl Person {
     async fn step(&mut self) {
         match self.roll(100) {
             0..18 => self.try_lock().await,
-            18..24 => self.ask_again().await,
-            24..30 => self.share().await,
+            18..30 => self.ask_again().await,
             30..44 => self.queue().await,
             44..54 => self.keep().await,
             54..57 => self.extend().await,
@@ -219,16 +218,6 @@ impl Person {
         let work = self.locks.try_lock_as(&key, &self.owner, id.clone());
         if let Some((call, answer)) = self.acquire("try_lock again", &key, &id, USUAL, work).await {
             self.judge_lock(call, &key, &id, answer);
-        }
-    }
-
-    async fn share(&mut self) {
-        let key = LockKey::new("Shared", "1");
-        let id = self.new_id(&key);
-        let work = self.locks.try_lock_shared_as(&key, &self.owner, id.clone());
-        match self.acquire("try_lock_shared", &key, &id, USUAL, work).await {
-            Some((call, answer)) => self.judge_lock(call, &key, &id, answer),
-            None => self.dropped(&id),
         }
     }
 

@@ -98,7 +98,6 @@ pub(super) struct WatchRow {
     /// For `PAST` its end.
     expires_at: Option<i64>,
     ttl: Option<i64>,
-    shared: Option<i64>,
     /// For `PAST` whether it expired at its idle limit (1).
     idle_limit: Option<i64>,
     /// For `PAST` whether it expired at its absolute limit (1).
@@ -148,7 +147,6 @@ impl WatchRow {
                     lock: self.lock_hash.unwrap_or_default(),
                     owner,
                     shown,
-                    shared: self.shared == Some(1),
                     since: self.since.unwrap_or_default(),
                     last_active: self.last_active.unwrap_or_default(),
                     active_at: self.active_at.unwrap_or_default(),

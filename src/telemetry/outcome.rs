@@ -158,7 +158,6 @@ impl Named for LockError {
             LockError::LockIdUsed(_) => Report::refused("lock_id_used"),
             LockError::InvalidKey { .. } => Report::refused("invalid_key"),
             LockError::InvalidOwner(_) => Report::refused("invalid_owner"),
-            LockError::NotShared { .. } => Report::refused("not_shared"),
             LockError::LimitReached { .. } => Report::refused("limit_reached"),
             LockError::LockTimeout { .. } => Report::refused("lock_timeout"),
         }
@@ -218,7 +217,6 @@ fn of_why(why: &LeaseLossReason) -> &'static str {
         LeaseLossReason::Expired { .. } => EXPIRED,
         LeaseLossReason::LimitReached { .. } => "limit_reached",
         LeaseLossReason::IdleLimitReached { .. } => "idle_limit_reached",
-        LeaseLossReason::SharedOnly => "shared_only",
         LeaseLossReason::Released { .. } => "released",
         LeaseLossReason::Broken { .. } => "broken",
         LeaseLossReason::TakenOver { .. } => "taken_over",

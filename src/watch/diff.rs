@@ -57,7 +57,7 @@ impl State {
 
     /// The holder who blocks an exclusive acquisition.
     pub(super) fn holder(&self) -> Option<&SeenLease> {
-        self.live().find(|lease| lease.exclusive || lease.holder.shared)
+        self.live().find(|lease| lease.exclusive)
     }
 
     /// The time until the next lease expires, from the poll.

@@ -20,7 +20,6 @@ calls! {
     "Calls that acquire: a lease that the caller has not received must not stay."
     ACQUIRING:
         TryLock = "LockManager::try_lock", TryLockAs = "LockManager::try_lock_as",
-        TryLockShared = "LockManager::try_lock_shared", TryLockSharedAs = "LockManager::try_lock_shared_as",
         Lock = "Acquisition", LockWithId = "Acquisition",
         Hold = "Hold", HoldWithId = "Hold", HoldWithin = "Hold", HoldWithinWithId = "Hold",
         TakeOver = "LockManager::take_over";

@@ -44,8 +44,7 @@ impl Case {
     async fn new(t: &TestDb, locks: &LockManager, call: Call) -> Self {
         use Call::*;
         let (locks, no) = (locks.clone(), t.order().await);
-        let kind = if matches!(call, TryLockShared | TryLockSharedAs) { "PriceList" } else { "Order" };
-        let key = LockKey::new(kind, no.clone());
+        let key = LockKey::new("Order", no.clone());
         // A separate owner for each case, because others share the server and there is a limit.
         let mut case = Case { locks, kim: Owner::new(random(), "Kim"), no, key, id: LockId::random(), held: None };
         match call {
@@ -97,8 +96,6 @@ impl Case {
         match call {
             TryLock => id_of(locks.try_lock(key, kim).await.unwrap()),
             TryLockAs => id_of(locks.try_lock_as(key, kim, id.clone()).await.unwrap()),
-            TryLockShared => id_of(locks.try_lock_shared(key, kim).await.unwrap()),
-            TryLockSharedAs => id_of(locks.try_lock_shared_as(key, kim, id.clone()).await.unwrap()),
             Lock => id_of(locks.lock(key, kim).within(MINUTE).await.unwrap()),
             LockWithId => id_of(locks.lock(key, kim).within(MINUTE).with_id(id.clone()).await.unwrap()),
             // The guard is dropped, which releases the lease.
@@ -383,7 +380,7 @@ pub async fn reads_dropped_at_any_poll_leave_the_key_free(t: &TestDb) {
 }
 
 /// The calls that repeat a request with the caller's lock id.
-const WITH_ID: [Call; 3] = [Call::TryLockAs, Call::TryLockSharedAs, Call::LockWithId];
+const WITH_ID: [Call; 2] = [Call::TryLockAs, Call::LockWithId];
 
 pub async fn lock_id_of_a_dropped_request_can_be_used_again(t: &TestDb) {
     let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());

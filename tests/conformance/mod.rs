@@ -37,8 +37,6 @@ pub mod names;
 pub mod order;
 pub mod own_statements;
 pub mod presence;
-#[allow(dead_code, reason = "SQLite has no row locks")]
-pub mod readers;
 pub mod reading;
 pub mod repository;
 pub mod resume;
@@ -46,7 +44,6 @@ pub mod retries;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod row_locks;
 pub mod several;
-pub mod shared;
 pub mod showing;
 pub mod spelling;
 pub mod steps;
@@ -98,21 +95,6 @@ macro_rules! conformance {
                 concurrent_requests_of_one_owner_get_exactly_the_limit,
                 grants_of_another_process_count,
                 takeover_respects_the_owner_limit;
-            shared:
-                readers_share_the_lock_and_block_exclusive_holders,
-                exclusive_holder_blocks_readers,
-                repeated_share_request_is_idempotent_until_its_end,
-                expired_share_blocks_nobody_and_says_so,
-                an_older_share_that_ran_out_hides_no_live_one,
-                expired_exclusive_lock_admits_readers,
-                share_permits_no_save_by_anyone,
-                exclusive_type_has_no_shares,
-                share_can_be_broken_but_not_taken_over,
-                readers_and_exclusive_holder_never_overlap,
-                concurrent_shared_leases_have_distinct_generations,
-                resume_of_a_share_races_exclusive_lock_one_wins,
-                save_precedes_a_concurrent_reader_or_is_refused,
-                advisory_resume_and_new_lease_see_each_other;
             showing:
                 a_role_is_shown_in_the_place_of_a_name,
                 anonymous_holder_is_visible_to_self_and_operator_only,
@@ -174,7 +156,9 @@ macro_rules! conformance {
             advisory:
                 every_advisory_holder_sees_the_others,
                 leaving_an_advisory_lease_keeps_the_others,
-                breaking_an_advisory_lease_ends_that_one_only;
+                breaking_an_advisory_lease_ends_that_one_only,
+                concurrent_advisory_leases_have_distinct_generations,
+                advisory_resume_and_new_lease_see_each_other;
             waiting:
                 waiters_acquire_in_arrival_order_across_processes,
                 waiter_acquires_a_broken_or_expired_lock,
@@ -213,7 +197,6 @@ macro_rules! conformance {
                 waiters_are_reported,
                 presence_changes_are_reported,
                 resumed_lease_is_reported,
-                shared_holders_are_reported_one_by_one,
                 hidden_holders_are_redacted_for_watchers,
                 processes_see_each_others_events,
                 no_holder_change_between_two_polls_is_lost,
@@ -289,8 +272,7 @@ macro_rules! conformance {
                 sweep_removes_old_ended_leases_only,
                 swept_key_continues_above_all_earlier_generations,
                 sweeping_advisory_slots_keeps_live_leases,
-                key_with_sharers_or_watchers_is_not_swept,
-                share_acquired_during_a_sweep_blocks_others,
+                live_advisory_lease_is_not_swept,
                 a_late_duplicate_is_refused_until_the_history_is_swept,
                 expired_lease_enters_history_when_swept,
                 sweep_of_resumable_leases_is_refused,
@@ -509,10 +491,6 @@ macro_rules! conformance {
     // Only for databases with row locks.
     ($open:path, with row locks) => {
         $crate::conformance! { $open;
-            readers:
-                in_flight_heartbeat_protects_its_share,
-                exclusive_acquisition_sees_a_concurrent_reader,
-                a_reader_waits_for_a_save_that_relied_upon_there_being_none;
             row_locks:
                 readers_share_a_row_and_a_writer_waits_for_both,
                 locked_row_is_skipped_and_transaction_continues,

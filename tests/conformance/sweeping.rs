@@ -102,55 +102,6 @@ pub async fn sweeping_advisory_slots_keeps_live_leases(t: &TestDb) {
     assert_eq!(short.try_lock(&key, &lee()).await.unwrap().holder().generation, 5);
 }
 
-pub async fn key_with_sharers_or_watchers_is_not_swept(t: &TestDb) {
-    for policy in [LockPolicy::shared(), LockPolicy::advisory()] {
-        let (key, kind) = (LockKey::new(random(), "1"), random());
-        let locks = t.locks.clone().with_policy(key.kind(), policy).with_policy(kind, policy);
-        let first = if policy.is_shared() {
-            locks.try_lock_shared(&key, &kim()).await.unwrap()
-        } else {
-            locks.try_lock(&key, &kim()).await.unwrap()
-        };
-        t.clock.advance(MINUTE);
-        assert_eq!(locks.sweep(DAY).of_type(key.kind()).run().await.unwrap(), Swept::default());
-        if policy.is_shared() {
-            let refused = locks.try_lock(&key, &lee()).await;
-            assert!(matches!(refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()));
-        }
-        locks.release_lock(first.id()).await.unwrap();
-        t.clock.advance(2 * DAY);
-        // The slot of the lease, and the row of the key.
-        let swept = locks.sweep(DAY).of_type(key.kind()).run().await.unwrap();
-        assert_eq!((swept.keys, swept.history), (2, 1));
-        assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
-    }
-}
-
-pub async fn share_acquired_during_a_sweep_blocks_others(t: &TestDb) {
-    let kind = random();
-    let locks = t.locks.clone().with_policy(&kind, LockPolicy::shared());
-    let key = LockKey::new(&kind, "1");
-    for round in 0..15 {
-        let before = locks.try_lock_shared(&key, &kim()).await.unwrap();
-        locks.release_lock(before.id()).await.unwrap();
-        t.clock.advance(40 * DAY);
-        let together = Barrier::new(2);
-        let sweeping = async {
-            together.wait().await;
-            locks.sweep(30 * DAY).of_type(&kind).run().await.unwrap()
-        };
-        let sharing = async {
-            together.wait().await;
-            locks.try_lock_shared(&key, &lee()).await.unwrap()
-        };
-        let (_, lease) = tokio::join!(sweeping, sharing);
-        assert!(lease.holder().generation > before.holder().generation, "round {round}");
-        let refused = locks.try_lock(&key, &kim()).await;
-        assert!(matches!(refused, Err(LockError::AlreadyLocked(_))), "round {round}: {refused:?}");
-        locks.release_lock(lease.id()).await.unwrap();
-    }
-}
-
 pub async fn a_late_duplicate_is_refused_until_the_history_is_swept(t: &TestDb) {
     let (key, id) = (LockKey::new(random(), "1"), LockId::random());
     let lease = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
@@ -338,4 +289,21 @@ pub async fn generation_strictly_rises_through_takes_ends_and_sweeps(t: &TestDb)
             }
         }
     }
+}
+
+pub async fn live_advisory_lease_is_not_swept(t: &TestDb) {
+    let key = LockKey::new(random(), "1");
+    let locks = t.locks.clone().with_policy(key.kind(), LockPolicy::advisory());
+    let first = locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(MINUTE);
+    // The row that carries the generation is, and the floor keeps it.
+    let swept = locks.sweep(DAY).of_type(key.kind()).run().await.unwrap();
+    assert_eq!((swept.keys, swept.history), (1, 0));
+    assert_eq!(locks.check_lock(first.id()).await.unwrap().holder().generation, 1);
+    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
+    locks.release_lock(first.id()).await.unwrap();
+    t.clock.advance(2 * DAY);
+    let swept = locks.sweep(DAY).of_type(key.kind()).run().await.unwrap();
+    assert_eq!((swept.keys, swept.history), (3, 2));
+    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 3);
 }

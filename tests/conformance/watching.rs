@@ -194,22 +194,6 @@ pub async fn resumed_lease_is_reported(t: &TestDb) {
     assert_eq!(events.short().await, "1 goes on");
 }
 
-pub async fn shared_holders_are_reported_one_by_one(t: &TestDb) {
-    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
-    let prices = LockKey::new("PriceList", random());
-    let mut events = Events::of(&locks, &prices).await;
-    let one = locks.try_lock_shared(&prices, &kim()).await.unwrap();
-    let other = locks.try_lock_shared(&prices, &lee()).await.unwrap();
-    let waiting = tokio::spawn(locks.lock(&prices, &park()).within(MINUTE).into_future());
-    events.until_waiting(1).await;
-    locks.release_lock(other.id()).await.unwrap();
-    assert_eq!(events.short().await, "2 of lee released");
-    locks.release_lock(one.id()).await.unwrap();
-    assert_eq!(events.short().await, "1 of kim released");
-    assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 3);
-    assert_eq!(events.short().await, "3 by park");
-}
-
 pub async fn hidden_holders_are_redacted_for_watchers(t: &TestDb) {
     let locks = t.locks.clone().with_policy("Secret", LockPolicy::exclusive().showing(ShowOwner::Anonymous));
     let key = LockKey::new("Secret", random());

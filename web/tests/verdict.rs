@@ -73,7 +73,6 @@ fn all_whys() -> Vec<LeaseLossReason> {
         LeaseLossReason::TakenOver { by: lee(), at: AT, reason },
         LeaseLossReason::NotYours,
         LeaseLossReason::OtherAggregate,
-        LeaseLossReason::SharedOnly,
     ]
 }
 

@@ -44,7 +44,7 @@ use changes::Draft;
 /// An operation on leases.
 #[derive(Debug)]
 pub(crate) enum Operation<'o> {
-    /// Acquire a lease, exclusive, shared or advisory, as the request and its policy say.
+    /// Acquire a lease, exclusive or advisory, as its policy says.
     Take(&'o LockRequest),
     /// Check that a lease is alive.
     Check(&'o Proof),

@@ -31,12 +31,6 @@ impl Rows {
         self.leases.values().find(|row| row.lock == lock)
     }
 
-    /// The shared lease on a key that has been held the longest.
-    pub(super) fn reader(&self, key: &LockKey, now: i64) -> Option<&LeaseRow> {
-        let readers = self.of_key(key).filter(|row| !row.place.slot.is_empty() && row.shared && row.alive(now));
-        readers.min_by_key(|row| (row.since, row.generation))
-    }
-
     /// The highest generation that a key may have had; 0 if there was none.
     pub(super) fn generation(&self, key: &LockKey) -> i64 {
         let highest = self.of_key(key).map(|row| row.generation).max().unwrap_or(0);

@@ -32,13 +32,13 @@ fn lee() -> Owner {
     Owner::new("lee", "Lee")
 }
 
-fn request(lock: LockHash, owner: Owner, policy: LockPolicy, shared: bool) -> LockRequest {
-    LockRequest { key: key(), lock, owner, policy, shared }
+fn request(lock: LockHash, owner: Owner, policy: LockPolicy) -> LockRequest {
+    LockRequest { key: key(), lock, owner, policy }
 }
 
 /// Lee requests the exclusive lease.
 fn lees() -> LockRequest {
-    request(LEES, lee(), LockPolicy::exclusive(), false)
+    request(LEES, lee(), LockPolicy::exclusive())
 }
 
 fn proof(lock: LockHash, owner: &str) -> Proof {
@@ -47,19 +47,19 @@ fn proof(lock: LockHash, owner: &str) -> Proof {
 
 /// Kim's lease of generation 4, acquired 10 s ago, with this remaining time.
 fn kims(expires_in: i64) -> LeaseRow {
-    let mine = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    let mine = request(KIMS, kim(), LockPolicy::exclusive());
     LeaseRow { expires_at: NOW + expires_in, ..LeaseRow::granted(&mine, 4, NOW - 10_000) }
 }
 
-/// A share or an advisory lease of Kim beside others, generation 5.
-fn beside(shared: bool, expires_in: i64) -> LeaseRow {
+/// An advisory lease of Kim beside others, generation 5.
+fn beside(expires_in: i64) -> LeaseRow {
     let place = Place { key: key(), slot: KIMS.to_vec() };
-    LeaseRow { place, shared, generation: 5, ..kims(expires_in) }
+    LeaseRow { place, generation: 5, ..kims(expires_in) }
 }
 
-/// The row that marks shares on the key.
-fn anchor(shared: bool) -> LeaseRow {
-    LeaseRow { shared, ..LeaseRow::anchor(&key(), 5, vec![9; 32]) }
+/// The row that carries the generation of the advisory leases.
+fn anchor() -> LeaseRow {
+    LeaseRow::anchor(&key(), 5, vec![9; 32])
 }
 
 fn rows(leases: impl IntoIterator<Item = LeaseRow>) -> Rows {
@@ -109,9 +109,7 @@ fn an_exclusive_lease_is_granted_on_a_free_key_only() {
         ("ended", rows([ended]), "granted 5"),
         ("ran out this millisecond", rows([kims(0)]), "granted 5"),
         ("a millisecond left", rows([kims(1)]), "held 4"),
-        ("a share", rows([anchor(true), beside(true, 1)]), "held 5"),
-        ("a share that ran out", rows([anchor(true), beside(true, 0)]), "granted 6"),
-        ("an advisory lease", rows([anchor(false), beside(false, 1)]), "granted 6"),
+        ("an advisory lease", rows([anchor(), beside(1)]), "granted 6"),
         (
             "another key",
             rows([LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(1) }]),
@@ -131,14 +129,13 @@ fn an_exclusive_lease_is_granted_on_a_free_key_only() {
 fn a_granted_row_has_the_times_of_its_policy() {
     let second = Duration::from_secs(1);
     let policy = LockPolicy::exclusive().idle_limit(600 * second).expect("a valid policy").showing(ShowOwner::ByRole);
-    let (_, after) = take(&rows([kims(0)]), &request(LEES, lee(), policy, false));
+    let (_, after) = take(&rows([kims(0)]), &request(LEES, lee(), policy));
     let expected = LeaseRow {
         place: Place::exclusive(&key()),
         generation: 5,
         lock: LEES.to_vec(),
         owner: lee(),
         shown: ShowOwner::ByRole,
-        shared: false,
         since: NOW,
         last_active: NOW,
         active_at: NOW,
@@ -168,7 +165,7 @@ fn an_expiry_is_recorded_with_its_cause() {
 
 #[test]
 fn a_lock_id_holds_one_lease_once() {
-    let kims_request = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    let kims_request = request(KIMS, kim(), LockPolicy::exclusive());
     let mut ended = kims(1);
     ended.ended = true;
     let released = Past::ended(&kims(1), How::Released, None, None, NOW - 5);
@@ -193,7 +190,7 @@ fn a_lock_id_holds_one_lease_once() {
 
 #[test]
 fn asking_again_is_a_sign_of_life_within_the_limit() {
-    let request = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    let request = request(KIMS, kim(), LockPolicy::exclusive());
     for (hard_until, expires_in) in [(NOW + LIMIT, TTL), (NOW + 9, 9), (NOW + 1, 5)] {
         let (_, after) = take(&rows([LeaseRow { hard_until, ..kims(5) }]), &request);
         let row = after.exclusive(&key()).expect("the row stays");
@@ -210,7 +207,7 @@ fn asking_again_sets_the_name_and_the_policy() {
     let policy = LockPolicy::exclusive().ttl(600 * second).and_then(|policy| policy.idle_limit(900 * second));
     let policy = policy.expect("a valid policy").showing(ShowOwner::ByRole);
     let owner = Owner::new("kim", "Kim Minji");
-    let (_, after) = take(&rows([kims(5)]), &request(KIMS, owner.clone(), policy, false));
+    let (_, after) = take(&rows([kims(5)]), &request(KIMS, owner.clone(), policy));
     let expected = LeaseRow {
         owner,
         shown: ShowOwner::ByRole,
@@ -251,7 +248,7 @@ fn generations_go_on_above_slots_and_floor() {
     let mut swept = rows([]);
     swept.floors.insert("Order".into(), 40);
     assert_eq!(take(&swept, &lees()).0, "granted 41");
-    let mut slots = rows([beside(false, -1)]);
+    let mut slots = rows([beside(-1)]);
     slots.floors.insert("Order".into(), 2);
     assert_eq!(take(&slots, &lees()).0, "granted 6");
     let last = rows([LeaseRow { generation: i64::MAX, ended: true, ..kims(1) }]);
@@ -260,22 +257,18 @@ fn generations_go_on_above_slots_and_floor() {
 
 #[test]
 fn leases_beside_each_other_note_their_generation() {
-    let advisory = request(LEES, lee(), LockPolicy::advisory(), false);
-    let share = request(LEES, lee(), LockPolicy::shared(), true);
-    // Rows, request, answer, and of the anchor: generation, shared, ended.
+    let advisory = request(LEES, lee(), LockPolicy::advisory());
+    // Rows, answer, and of the anchor: generation, ended.
     let cases = [
-        (rows([]), &advisory, "granted 1", (1, false, true)),
-        (rows([]), &share, "granted 1", (1, true, true)),
-        (rows([anchor(false), beside(false, 1)]), &advisory, "granted 6", (6, false, true)),
-        (rows([anchor(true), beside(true, 1)]), &share, "granted 6", (6, true, true)),
-        (rows([kims(1)]), &advisory, "granted 5", (4, false, false)),
-        (rows([kims(1)]), &share, "held 4", (4, false, false)),
-        (rows([kims(0)]), &share, "granted 5", (5, true, true)),
+        (rows([]), "granted 1", (1, true)),
+        (rows([anchor(), beside(1)]), "granted 6", (6, true)),
+        (rows([kims(1)]), "granted 5", (4, false)),
+        (rows([kims(0)]), "granted 5", (5, true)),
     ];
-    for (rows, request, expected, of_anchor) in cases {
-        let (answer, after) = take(&rows, request);
+    for (rows, expected, of_anchor) in cases {
+        let (answer, after) = take(&rows, &advisory);
         let anchor = after.exclusive(&key()).expect("there is an anchor");
-        assert_eq!((&*answer, (anchor.generation, anchor.shared, anchor.ended)), (expected, of_anchor), "{rows:?}");
+        assert_eq!((&*answer, (anchor.generation, anchor.ended)), (expected, of_anchor), "{rows:?}");
     }
 }
 
@@ -283,22 +276,14 @@ fn leases_beside_each_other_note_their_generation() {
 fn slots_that_ended_are_swept_and_the_highest_stays() {
     let slot = |lock: u8, generation, expires_in| {
         let place = Place { key: key(), slot: vec![lock; 32] };
-        LeaseRow { place, lock: vec![lock; 32], generation, ..beside(true, expires_in) }
+        LeaseRow { place, lock: vec![lock; 32], generation, ..beside(expires_in) }
     };
-    let before = rows([anchor(true), slot(10, 3, -5), slot(11, 5, -5), slot(12, 4, 5)]);
-    let (answer, after) = take(&before, &request(LEES, lee(), LockPolicy::shared(), true));
+    let before = rows([anchor(), slot(10, 3, -5), slot(11, 5, -5), slot(12, 4, 5)]);
+    let (answer, after) = take(&before, &request(LEES, lee(), LockPolicy::advisory()));
     assert_eq!(answer, "granted 6");
     let left: Vec<_> = after.of_key(&key()).map(|row| (row.place.slot.first().copied(), row.ended)).collect();
     assert_eq!(left, [(None, true), (Some(2), false), (Some(11), true), (Some(12), false)]);
     assert_eq!(history(&after).len(), 2);
-}
-
-#[test]
-fn an_exclusive_lease_clears_the_mark_of_shares() {
-    let (_, after) = take(&rows([anchor(true), beside(true, -5)]), &lees());
-    let row = after.exclusive(&key()).expect("it was granted");
-    assert_eq!((row.shared, row.generation, row.ended), (false, 6, false));
-    assert_eq!(history(&after), [(How::Expired, -5, false, false)]);
 }
 
 #[test]
@@ -430,21 +415,21 @@ fn only_an_unseen_lease_is_given_back() {
         assert_eq!(after == rows, !expected);
         if expected {
             assert!(after.exclusive(&key()).is_some_and(|row| row.ended && row.lock != KIMS));
-            assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::exclusive(), false)).0, "granted 5");
+            assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::exclusive())).0, "granted 5");
         }
     }
-    let share = LeaseRow { last_active: NOW - 10_000, ..beside(true, 5) };
-    let (_, after) = run(Operation::UndoGrant { lock: &KIMS, generation: 5 }, &rows([anchor(true), share]));
+    let unseen = LeaseRow { last_active: NOW - 10_000, ..beside(5) };
+    let (_, after) = run(Operation::UndoGrant { lock: &KIMS, generation: 5 }, &rows([anchor(), unseen]));
     assert!(after.of_lock(&KIMS).is_none());
-    assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::shared(), true)).0, "granted 6");
+    assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::advisory())).0, "granted 6");
 }
 
 #[test]
 fn a_break_ends_the_named_generation_only() {
-    let before = rows([anchor(true), beside(true, 5)]);
+    let before = rows([anchor(), beside(5)]);
     let end = |generation| run(Operation::Break { key: &key(), generation, by: &lee(), reason: "stuck" }, &before);
     let (answer, after) = end(5);
-    assert!(matches!(answer, Answer::Broken(Some(holder)) if holder.shared && holder.owner == kim()));
+    assert!(matches!(answer, Answer::Broken(Some(holder)) if holder.owner == kim()));
     let past = after.past.get(&KIMS[..]).expect("it is recorded");
     assert_eq!((past.how, &past.by, past.reason.as_deref()), (How::Broken, &Some(lee()), Some("stuck")));
     assert!(matches!(end(4), (Answer::Broken(None), after) if after == before));
@@ -459,7 +444,7 @@ fn a_takeover_names_the_live_generation() {
         (rows([kims(5)]), 4, "granted 5"),
         (rows([kims(5)]), 3, "changed"),
         (rows([kims(0)]), 4, "changed"),
-        (rows([anchor(true), beside(true, 5)]), 5, "changed"),
+        (rows([anchor(), beside(5)]), 5, "changed"),
         (rows([own]), 4, "granted 4"),
         (rows([kims(5), elsewhere]), 4, "used"),
         (with_past(rows([kims(5)]), used), 4, "used"),
@@ -497,19 +482,19 @@ fn all_live_leases_of_an_owner_are_released() {
 
 #[test]
 fn a_row_that_another_session_has_locked_stays() {
-    let advisory = request(LEES, lee(), LockPolicy::advisory(), false);
-    let expired = rows([anchor(false), beside(false, 0)]);
+    let advisory = request(LEES, lee(), LockPolicy::advisory());
+    let expired = rows([anchor(), beside(0)]);
     let (answer, after) = take(&expired, &advisory);
     assert_eq!((&*answer, history(&after)), ("granted 6", vec![(How::Expired, 0, false, false)]));
-    let busy = [beside(false, 0).place].into();
+    let busy = [beside(0).place].into();
     let (answer, after) = take(&Rows { busy, ..expired }, &advisory);
     assert_eq!((&*answer, history(&after)), ("granted 6", vec![]));
-    assert_eq!(after.leases.get(&beside(false, 0).place), Some(&beside(false, 0)));
+    assert_eq!(after.leases.get(&beside(0).place), Some(&beside(0)));
 }
 
 #[test]
 fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
-    let recorded = with_past(rows([beside(false, -5)]), Past::expired(&beside(false, -5)));
+    let recorded = with_past(rows([beside(-5)]), Past::expired(&beside(-5)));
     let limited = LeaseRow { hard_until: NOW, ..kims(-5) };
     let idle = LeaseRow { idle_limit: Some(5), active_at: NOW - 10, ..kims(-5) };
     let cases = [
@@ -534,7 +519,7 @@ fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
 }
 
 #[test]
-fn a_key_is_held_by_its_lease_or_by_shares() {
+fn a_key_is_held_by_its_exclusive_lease() {
     let state = |rows: &Rows| match run(Operation::KeyState(&key()), rows).0 {
         Answer::KeyState(KeyState::Held(holder)) => format!("held {}", holder.generation),
         Answer::KeyState(state) => format!("{state:?}"),
@@ -543,10 +528,8 @@ fn a_key_is_held_by_its_lease_or_by_shares() {
     assert_eq!(state(&rows([])), "NoRow");
     assert_eq!(state(&rows([kims(1)])), "held 4");
     assert_eq!(state(&rows([kims(0)])), "Free");
-    assert_eq!(state(&rows([anchor(true), beside(true, 1)])), "held 5");
-    assert_eq!(state(&rows([anchor(true), beside(true, 0)])), "Free");
-    assert_eq!(state(&rows([anchor(false), beside(false, 1)])), "Free");
-    let both = rows([kims(1), LeaseRow { since: 0, lock: OTHER.to_vec(), ..beside(false, 1) }]);
+    assert_eq!(state(&rows([anchor(), beside(1)])), "Free");
+    let both = rows([kims(1), LeaseRow { since: 0, lock: OTHER.to_vec(), ..beside(1) }]);
     let holders = match run(Operation::Holders(&key()), &both).0 {
         Answer::Holders(holders) => holders,
         other => panic!("{other:?}"),

@@ -327,14 +327,13 @@ fn lines(rows: &Rows, now: i64) -> Vec<String> {
     let from_now = |at: i64| i128::from(at) - i128::from(now);
     let lease = |row: &LeaseRow| {
         format!(
-            "{} {:?} lock {} gen {} {} {:?}{}{} since {} last {} input {} expires {} ttl {} idle {:?} hard {}",
+            "{} {:?} lock {} gen {} {} {:?}{} since {} last {} input {} expires {} ttl {} idle {:?} hard {}",
             row.place.key.id(),
             hash(&row.place.slot),
             hash(&row.lock),
             row.generation,
             row.owner.id,
             row.shown,
-            if row.shared { " shared" } else { "" },
             if row.ended { " ended" } else { "" },
             from_now(row.since),
             from_now(row.last_active),

@@ -116,7 +116,7 @@ impl Dialect {
     }
 
     fn lease(self, row: &LeaseRow) -> String {
-        let LeaseRow { place, generation, lock, owner, shown, shared, .. } = row;
+        let LeaseRow { place, generation, lock, owner, shown, .. } = row;
         let values = [
             text(place.key.kind()),
             text(place.key.id()),
@@ -127,7 +127,6 @@ impl Dialect {
             text(&owner.name),
             optional(owner.role.as_deref()),
             shown.stored().to_string(),
-            self.flag(*shared).to_owned(),
             Self::number(row.since),
             Self::number(row.last_active),
             Self::number(row.active_at),
@@ -181,7 +180,6 @@ impl Dialect {
             words("owner_name"),
             words("owner_role"),
             number("shown_as"),
-            flag("shared"),
             number("since"),
             number("last_active"),
             number("active_at"),
@@ -199,7 +197,6 @@ impl Dialect {
                 lock: texts.bytes(),
                 owner: texts.person().expect("an owner"),
                 shown: ShowOwner::from_stored(texts.number()),
-                shared: texts.number() != 0,
                 since: texts.number(),
                 last_active: texts.number(),
                 active_at: texts.number(),
@@ -251,7 +248,7 @@ impl Dialect {
     }
 }
 
-const LEASE: &str = "kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared, since, \
+const LEASE: &str = "kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, since, \
                      last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended";
 const PAST: &str = "lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how, by_id, \
                     by_name, by_role, reason, idle, limited";

@@ -54,7 +54,6 @@ impl Case {
     fn leases(&mut self, random: &mut Random, key: usize, free: &mut Vec<LockHash>, now: i64) {
         let place = Place::exclusive(&self.keys[key]);
         let slots = random.one_of(&[0, 0, 0, 1, 2, 3]);
-        let shared = slots > 0 && random.percent(60);
         if slots == 0 && random.percent(15) {
             return;
         }
@@ -63,16 +62,14 @@ impl Case {
         let mut exclusive = self.lease(random, place, lock, first, now);
         if slots > 0 {
             // Recorded like this in practice: the row follows the generations of the slots.
-            exclusive.ended = shared || random.percent(80);
-            exclusive.shared = shared;
+            exclusive.ended = random.percent(80);
             exclusive.generation += 3;
         }
         self.put(random, exclusive, now);
         for at in 0..slots {
             let lock = free.pop().expect("ten are enough");
             let place = Place { key: self.keys[key].clone(), slot: lock.to_vec() };
-            let mut slot = self.lease(random, place, lock, first + at, now);
-            slot.shared = shared && random.percent(80);
+            let slot = self.lease(random, place, lock, first + at, now);
             self.put(random, slot, now);
         }
     }
@@ -101,7 +98,6 @@ impl Case {
             lock: lock.to_vec(),
             owner: random.one_of(&self.owners),
             shown: random.one_of(&[ShowOwner::ByName, ShowOwner::ByRole, ShowOwner::Anonymous]),
-            shared: false,
             since,
             last_active: random.one_of(&[since, since, since + 1, now]),
             active_at: random.one_of(&[since, since, now, now - 7 * SECOND]),
@@ -165,13 +161,12 @@ impl Case {
         let tight = LockPolicy::exclusive().absolute_limit(seconds(300)).expect("a valid policy");
         let exclusive = LockPolicy::exclusive();
         let policy =
-            random.one_of(&[exclusive, exclusive, idle, short, tight, LockPolicy::shared(), LockPolicy::advisory()]);
-        let shared = policy.is_shared() && random.percent(70);
+            random.one_of(&[exclusive, exclusive, idle, short, tight, LockPolicy::advisory(), LockPolicy::advisory()]);
         let Proof { lock, owner } = self.proof(random);
         let lock = if random.percent(50) { random.one_of(&self.locks) } else { lock };
         let owner = self.owners.iter().find(|known| owner.as_ref() == Some(&known.id) && random.percent(70));
         let owner = owner.cloned().unwrap_or_else(|| random.one_of(&self.owners));
-        LockRequest { key: self.keys[key].clone(), lock, owner, policy, shared }
+        LockRequest { key: self.keys[key].clone(), lock, owner, policy }
     }
 
     fn generation(&self, random: &mut Random, key: &LockKey) -> i64 {
@@ -198,7 +193,7 @@ impl Case {
             22 => Op::UndoGrant(self.lock(random), generation),
             23 => Op::Break { key, generation, by },
             24..26 => {
-                let request = LockRequest { key, shared: false, ..self.take(random, which) };
+                let request = LockRequest { key, ..self.take(random, which) };
                 Op::TakeOver(LockRequest { policy: LockPolicy::exclusive(), ..request }, generation)
             }
             26 => Op::ReleaseAll(by.id),
@@ -258,7 +253,7 @@ impl Op {
     /// The operation as a request to the batcher, if it has that form.
     pub(super) fn question(&self) -> Option<LockOp> {
         Some(match self {
-            Op::Take(request) if request.is_alone() => LockOp::Take(request.clone()),
+            Op::Take(request) if request.policy.exclusive => LockOp::Take(request.clone()),
             Op::Check(proof) => LockOp::Check(proof.clone()),
             Op::Keep(proof, idle) => LockOp::KeepAlive(proof.clone(), *idle),
             Op::Extend(proof, by) => LockOp::Extend(proof.clone(), *by),

@@ -53,7 +53,7 @@ impl<'t> Loader<'t> {
             Operation::TakeOver { request, generation, .. } => self.take_over(request, generation).await?,
             Operation::ReleaseAll { owner } => self.leases(Which::Owner(owner), Hold::Change).await?,
             Operation::Resume { proof, key } => self.resume(proof, key).await?,
-            Operation::KeyState(key) => self.key_state(key).await?,
+            Operation::KeyState(key) => self.leases(Which::Exclusive(key), Hold::Reserve).await?,
             Operation::Holders(key) => self.leases(Which::Key(key), Hold::No).await?,
         }
         Ok(true)
@@ -80,13 +80,11 @@ impl<'t> Loader<'t> {
     /// The other rows of a requested key, if the request depends on them.
     async fn slots(&mut self, request: &LockRequest) -> Result<(), DatabaseError> {
         let key = &request.key;
-        if request.is_alone() {
-            return match self.rows.exclusive(key).map(|row| row.shared) {
-                // All of them, so that no heartbeat changes one at this moment.
-                Some(true) => self.leases(Which::Slots(key), Hold::Replace).await,
-                // Generations continue above them.
-                None if self.locking => self.leases(Which::Slots(key), Hold::No).await,
-                _ => Ok(()),
+        if request.policy.exclusive {
+            // Generations continue above them.
+            return match self.locking && self.rows.exclusive(key).is_none() {
+                true => self.leases(Which::Slots(key), Hold::No).await,
+                false => Ok(()),
             };
         }
         if !self.locking {
@@ -132,16 +130,6 @@ impl<'t> Loader<'t> {
         Ok(())
     }
 
-    async fn key_state(&mut self, key: &LockKey) -> Result<(), DatabaseError> {
-        self.leases(Which::Exclusive(key), Hold::Reserve).await?;
-        let now = self.now;
-        if self.rows.exclusive(key).is_some_and(|row| row.shared && !row.alive(now)) {
-            // A later statement, which sees leases that were granted before the row was locked.
-            self.leases(Which::Slots(key), Hold::Latest).await?;
-        }
-        Ok(())
-    }
-
     /// The live lease of a presented lock id; otherwise loads the reason that there is none.
     async fn live(&mut self, proof: &Proof, hold: Hold) -> Result<Option<LeaseRow>, DatabaseError> {
         self.leases(Which::Lock(&proof.lock), hold).await?;
@@ -183,7 +171,7 @@ impl<'t> Loader<'t> {
             places.push(row.place.clone());
             match hold {
                 // A locked row stays as it is.
-                Hold::No | Hold::Latest => drop(self.rows.leases.entry(row.place.clone()).or_insert(row)),
+                Hold::No => drop(self.rows.leases.entry(row.place.clone()).or_insert(row)),
                 _ => drop(self.rows.leases.insert(row.place.clone(), row)),
             }
         }

@@ -41,12 +41,10 @@ pub(super) enum Which<'w> {
     ExclusiveOf(&'w LockKey, i64),
     /// The rows of a key that have this generation.
     Generation(&'w LockKey, i64),
-    /// The rows of the shared and advisory leases on a key.
+    /// The rows of the advisory leases on a key.
     Slots(&'w LockKey),
     /// As [`Slots`](Self::Slots), those whose leases have ended or expired; rows that another session has locked are skipped.
     EndedSlots(&'w LockKey),
-    /// The rows of the shared and advisory leases on these keys.
-    SlotsOf(&'w [&'w LockKey]),
     /// Rows of a slice, in the order of their places, whose expiry is this long ago; rows that another session has locked are skipped.
     Old { slice: &'w Slice<'w>, after: &'w Place, upto: Option<&'w Place> },
     /// All rows of a key.
@@ -62,8 +60,6 @@ pub(super) enum Which<'w> {
 pub(super) enum Hold {
     /// None: the rows are only read.
     No,
-    /// None, but the rows are those of all transactions that ended before an earlier row was locked.
-    Latest,
     /// For a live lease that must not end before the transaction does. Its heartbeats go on, where the database can tell them apart.
     Guard,
     /// For a key that nobody may acquire before the transaction ends. It waits for a save under its lease, also if that has ended since.
@@ -224,7 +220,7 @@ pub(super) async fn operate(database: &impl LeaseDatabase, operation: &Operation
 /// The key was free when it was read first, and another session acquired it before its row was locked.
 fn lost(answer: Answer, operation: &Operation<'_>) -> Answer {
     match (answer, operation) {
-        (Answer::Taken(Attempt::Held(_)), Operation::Take(request)) if request.is_alone() => {
+        (Answer::Taken(Attempt::Held(_)), Operation::Take(request)) if request.policy.exclusive => {
             Answer::Taken(Attempt::Lost)
         }
         (answer, _) => answer,

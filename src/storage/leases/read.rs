@@ -22,7 +22,6 @@ pub(in crate::storage) fn lease(row: &impl Columns) -> Result<LeaseRow, Error> {
         lock: there(row.bytes("lock_hash"), "lock_hash")?,
         owner: there(person(row, "owner"), "owner_id")?,
         shown: ShowOwner::from_stored(number("shown_as")?),
-        shared: flag("shared")?,
         since: number("since")?,
         last_active: number("last_active")?,
         active_at: number("active_at")?,

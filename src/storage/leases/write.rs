@@ -86,7 +86,6 @@ struct LeaseJson<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     owner_role: Option<&'r str>,
     shown_as: i64,
-    shared: u8,
     since: i64,
     last_active: i64,
     active_at: i64,
@@ -110,7 +109,6 @@ impl<'r> From<&'r LeaseRow> for LeaseJson<'r> {
             owner_name: &row.owner.name,
             owner_role: row.owner.role.as_deref(),
             shown_as: row.shown.stored(),
-            shared: row.shared.into(),
             since: row.since,
             last_active: row.last_active,
             active_at: row.active_at,

@@ -10,9 +10,8 @@ use sqlx::mysql::MySqlRow;
 
 use super::batch::texts::LEASE;
 use super::columns::{clock, lease_columns, select_lease};
-use super::deadline::{Flavour, RowLock, jitter};
+use super::deadline::{RowLock, jitter};
 use super::errors::{classify, is_duplicate};
-use super::load::afterwards;
 use super::session::{Session, Statement};
 use super::written;
 use crate::clock::millis;
@@ -86,7 +85,7 @@ const TRACES: &str = concat!(
 macro_rules! lease_json {
     () => {
         "(select cast(kind as binary) as kind, cast(id as binary) as id, unhex(slot) as slot, generation,
-                 unhex(lock_hash) as lock_hash, owner_id, owner_name, owner_role, shown_as, shared, since, last_active,
+                 unhex(lock_hash) as lock_hash, owner_id, owner_name, owner_role, shown_as, since, last_active,
                  active_at, expires_at, ttl, idle_limit, hard_until, ended
             from json_table(?, '$[*]' columns (
                  kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
@@ -94,7 +93,7 @@ macro_rules! lease_json {
                  lock_hash varchar(64) path '$.lock_hash', owner_id text character set utf8mb4 path '$.owner_id',
                  owner_name text character set utf8mb4 path '$.owner_name',
                  owner_role text character set utf8mb4 path '$.owner_role', shown_as bigint path '$.shown_as',
-                 shared tinyint path '$.shared', since bigint path '$.since', last_active bigint path '$.last_active',
+                 since bigint path '$.since', last_active bigint path '$.last_active',
                  active_at bigint path '$.active_at', expires_at bigint path '$.expires_at', ttl bigint path '$.ttl',
                  idle_limit bigint path '$.idle_limit', hard_until bigint path '$.hard_until',
                  ended tinyint path '$.ended')) as json limit 10000) as new"
@@ -143,15 +142,15 @@ const UPDATE: &str = concat!(
             on l.kind = new.kind and l.id = new.id and l.slot = new.slot
         set l.generation = new.generation, l.lock_hash = new.lock_hash, l.owner_id = new.owner_id,
             l.owner_name = new.owner_name, l.owner_role = new.owner_role, l.shown_as = new.shown_as,
-            l.shared = new.shared, l.since = new.since, l.last_active = new.last_active, l.active_at = new.active_at,
+            l.since = new.since, l.last_active = new.last_active, l.active_at = new.active_at,
             l.expires_at = new.expires_at, l.ttl = new.ttl, l.idle_limit = new.idle_limit,
             l.hard_until = new.hard_until, l.ended = new.ended"
 );
 
 const INSERT: &str = concat!(
-    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
                               since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
-     select kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared, since, last_active,
+     select kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, since, last_active,
             active_at, expires_at, ttl, idle_limit, hard_until, ended
        from ",
     lease_json!(),
@@ -211,10 +210,9 @@ fn after(statement: Statement, slice: &Slice<'_>, after: &Place) -> Statement {
 impl Hold {
     /// Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so would a
     /// heartbeat that waits for it.
-    fn row_lock(self, flavour: Flavour) -> RowLock {
+    fn row_lock(self) -> RowLock {
         match self {
             Hold::No => RowLock::None,
-            Hold::Latest => afterwards(flavour, RowLock::Update),
             Hold::Guard | Hold::Change | Hold::Replace | Hold::Reserve => RowLock::Update,
         }
     }
@@ -244,23 +242,6 @@ impl LeaseTables<'_> {
         self.of_key(IN_SLOT, &place.key).bind(&place.slot[..])
     }
 
-    /// The rows of shared and advisory leases on keys.
-    fn beside(&self, keys: &[&LockKey]) -> Statement {
-        let asked = keys.iter().map(|key| (hex(key.kind().as_bytes()), hex(key.id().as_bytes())));
-        let select = format!(
-            concat!(
-                "select ",
-                clock!("?"),
-                " as clock, {LEASE} from ",
-                asked!(),
-                " straight_join tenure_lock as l force index (primary)
-                     on l.kind = asked.kind and l.id = asked.id and l.slot <> ''"
-            ),
-            LEASE = LEASE
-        );
-        Statement::new(select).bind(self.now).bind(serde_json::json!(asked.collect::<Vec<_>>()).to_string())
-    }
-
     /// Finds rows by another index without a lock, and then locks each by its primary key: a locking search would lock the index before the
     /// rows, and a takeover locks them in the other order.
     async fn lock_each(&mut self, select: Statement, lock: RowLock) -> Result<Found<LeaseRow>, DatabaseError> {
@@ -288,7 +269,6 @@ impl LeaseTables<'_> {
                 let lock = if lock == RowLock::None { lock } else { RowLock::SkipLocked };
                 return self.fetch(self.of_key(ENDED_SLOTS, key).bind(self.now), lock, lease).await;
             }
-            Which::SlotsOf(keys) => self.beside(keys),
             Which::Old { slice, after: place, upto } => {
                 let old = Statement::new(if upto.is_some() { OLD } else { OLD_OF_LAST_SLICE }).bind(self.now);
                 let mut old = after(old, slice, place);
@@ -320,11 +300,11 @@ impl LeaseTables<'_> {
 #[async_trait]
 impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
-        let found = self.select(which, hold.row_lock(self.session.flavour())).await?;
+        let found = self.select(which, hold.row_lock()).await?;
         let stays = |row: &LeaseRow| match hold {
             Hold::Guard => found.clock.is_some_and(|now| row.alive(now)),
             Hold::Reserve => true,
-            Hold::No | Hold::Latest | Hold::Change | Hold::Replace => false,
+            Hold::No | Hold::Change | Hold::Replace => false,
         };
         for LeaseRow { place, .. } in found.rows.iter().filter(|row| stays(row)) {
             written::lock(self.session, &place.key, &place.slot).await?;

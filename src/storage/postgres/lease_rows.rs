@@ -38,7 +38,7 @@ const TRACES: &str = "
 macro_rules! lease_json {
     () => {
         "(select * from jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, slot text, generation bigint, lock_hash text,
-            owner_id text, owner_name text, owner_role text, shown_as bigint, shared int, since bigint,
+            owner_id text, owner_name text, owner_role text, shown_as bigint, since bigint,
             last_active bigint, active_at bigint, expires_at bigint, ttl bigint, idle_limit bigint, hard_until bigint,
             ended int) limit $longest) as new"
     };
@@ -64,7 +64,7 @@ const UPDATE: &str = concat!(
     "update tenure_lock l
         set generation = new.generation, lock_hash = decode(new.lock_hash, 'hex'), owner_id = new.owner_id,
             owner_name = new.owner_name, owner_role = new.owner_role, shown_as = new.shown_as,
-            shared = new.shared::boolean, since = new.since, last_active = new.last_active, active_at = new.active_at,
+            since = new.since, last_active = new.last_active, active_at = new.active_at,
             expires_at = new.expires_at, ttl = new.ttl, idle_limit = new.idle_limit, hard_until = new.hard_until,
             ended = new.ended::boolean
        from ",
@@ -74,10 +74,10 @@ const UPDATE: &str = concat!(
 );
 
 const INSERT: &str = concat!(
-    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
                               since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
      select kind, id, decode(slot, 'hex'), generation, decode(lock_hash, 'hex'), owner_id, owner_name, owner_role,
-            shown_as, shared::boolean, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until,
+            shown_as, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until,
             ended::boolean
        from ",
     lease_json!(),
@@ -141,9 +141,6 @@ impl LeaseRows for LeaseTables<'_> {
             Which::EndedSlots(_) => {
                 format!("{KEY} and l.slot <> '' and (l.ended or l.expires_at <= tenure_now($1)) order by l.slot")
             }
-            Which::SlotsOf(_) => "unnest($2::text[], $3::text[]) as asked (kind, id)
-                 join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot <> ''"
-                .to_owned(),
             Which::Old { upto: Some(_), .. } => OLD.to_owned(),
             Which::Old { upto: None, .. } => OLD_OF_LAST_SLICE.to_owned(),
             Which::Key(_) => format!("{KEY} order by l.slot"),
@@ -154,7 +151,7 @@ impl LeaseRows for LeaseTables<'_> {
         };
         let skip = if matches!(which, Which::EndedSlots(_) | Which::Old { .. }) { "skip locked" } else { "" };
         let select = match hold {
-            Hold::No | Hold::Latest => format!("select l.*, tenure_now($1) as clock from {rows}"),
+            Hold::No => format!("select l.*, tenure_now($1) as clock from {rows}"),
             // Waits for changes of the key columns, which every end of a lease is, and not for heartbeats.
             Hold::Guard => locking(&rows, "for key share of l", skip),
             Hold::Change => locking(&rows, "for no key update of l", skip),
@@ -175,9 +172,6 @@ impl LeaseRows for LeaseTables<'_> {
                 .bind(upto.map(|upto| upto.key.kind()))
                 .bind(upto.map(|upto| upto.key.id()))
                 .bind(upto.map(|upto| &upto.slot)),
-            Which::SlotsOf(keys) => query
-                .bind(keys.iter().map(|key| key.kind()).collect::<Vec<_>>())
-                .bind(keys.iter().map(|key| key.id()).collect::<Vec<_>>()),
             Which::ExclusiveOf(key, generation) | Which::Generation(key, generation) => {
                 query.bind(key.kind()).bind(key.id()).bind(generation)
             }

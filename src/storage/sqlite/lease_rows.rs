@@ -53,7 +53,7 @@ const UPDATE: &str = "
        set generation = new.value ->> 'generation', lock_hash = unhex(new.value ->> 'lock_hash'),
            owner_id = new.value ->> 'owner_id', owner_name = new.value ->> 'owner_name',
            owner_role = new.value ->> 'owner_role', shown_as = new.value ->> 'shown_as',
-           shared = new.value ->> 'shared', since = new.value ->> 'since', last_active = new.value ->> 'last_active',
+           since = new.value ->> 'since', last_active = new.value ->> 'last_active',
            active_at = new.value ->> 'active_at', expires_at = new.value ->> 'expires_at', ttl = new.value ->> 'ttl',
            idle_limit = new.value ->> 'idle_limit', hard_until = new.value ->> 'hard_until',
            ended = new.value ->> 'ended'
@@ -61,11 +61,11 @@ const UPDATE: &str = "
      where l.kind = new.value ->> 'kind' and l.id = new.value ->> 'id' and l.slot = unhex(new.value ->> 'slot')";
 
 const INSERT: &str = "
-    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
                              since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
     select value ->> 'kind', value ->> 'id', unhex(value ->> 'slot'), value ->> 'generation',
            unhex(value ->> 'lock_hash'), value ->> 'owner_id', value ->> 'owner_name', value ->> 'owner_role',
-           value ->> 'shown_as', value ->> 'shared', value ->> 'since', value ->> 'last_active',
+           value ->> 'shown_as', value ->> 'since', value ->> 'last_active',
            value ->> 'active_at', value ->> 'expires_at', value ->> 'ttl', value ->> 'idle_limit',
            value ->> 'hard_until', value ->> 'ended'
       from json_each(?)";
@@ -122,12 +122,6 @@ impl LeaseRows for LeaseTables<'_> {
             Which::Slots(key) => of_key(" and slot <> x'' order by slot", key),
             Which::EndedSlots(key) => {
                 of_key(" and slot <> x'' and (ended = 1 or expires_at <= ?) order by slot", key).bind(self.now)
-            }
-            Which::SlotsOf(keys) => {
-                let asked: Vec<_> = keys.iter().map(|key| (key.kind(), key.id())).collect();
-                let select = "select l.* from json_each(?) as asked cross join tenure_lock as l
-                               where l.kind = asked.value ->> 0 and l.id = asked.value ->> 1 and l.slot <> x''";
-                sqlx::query(select).bind(serde_json::json!(asked).to_string())
             }
             Which::Old { slice, after, upto } => sqlx::query(if upto.is_some() { OLD } else { OLD_OF_LAST_SLICE })
                 .bind(self.now.saturating_sub(millis(slice.older_than)))

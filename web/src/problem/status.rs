@@ -22,17 +22,14 @@ pub fn status(code: ErrorCode) -> u16 {
         | ErrorCode::LockBroken
         | ErrorCode::LockTakenOver
         | ErrorCode::LockNotYours
-        | ErrorCode::LockOfAnother
-        | ErrorCode::LockShared => 410,
+        | ErrorCode::LockOfAnother => 410,
         ErrorCode::InvalidCommand
-        | ErrorCode::NotShared
         | ErrorCode::InvalidKey
         | ErrorCode::InvalidOwner
         | ErrorCode::NoReason
         | ErrorCode::TextTooLong
         | ErrorCode::TextNotPlain
         | ErrorCode::AdvisoryLock
-        | ErrorCode::SharedLock
         | ErrorCode::InvalidFilter
         | ErrorCode::TooYoung => 422,
         ErrorCode::AlreadyLocked | ErrorCode::LockTimeout => 423,

@@ -33,7 +33,7 @@ fn proof(lock: Lock, of: u8) -> Proof {
 /// A request for the exclusive lease.
 pub(super) fn request(lock: Lock, of: u8) -> LockRequest {
     let policy = LockPolicy { ttl: Duration::from_millis(TTL as u64), ..LockPolicy::exclusive() };
-    LockRequest { key: key(), lock: hash(lock), owner: owner(of), policy, shared: false }
+    LockRequest { key: key(), lock: hash(lock), owner: owner(of), policy }
 }
 
 /// Runs an operation in the engine and commits its changes.

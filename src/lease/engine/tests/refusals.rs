@@ -30,7 +30,7 @@ fn operations_that_only_read_are_told_from_the_others() {
 #[test]
 fn a_refusal_records_no_expiry() {
     let used = Past { lock: LEES.to_vec(), owner: lee(), ..Past::ended(&kims(5), How::Released, None, None, NOW - 5) };
-    let before = with_past(rows([anchor(true), beside(true, -5)]), used);
+    let before = with_past(rows([anchor(), beside(-5)]), used);
     let (answer, after) = take(&before, &lees());
     assert!(answer.starts_with("used Released"), "{answer}");
     assert_eq!(after, before);
