@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn modules_of_tests_are_found() {
-        let text = "mod a;\n#[cfg(test)]\n#[path = \"x.rs\"]\nmod b;\n#[cfg(test)]\npub(crate) mod c;\n#[cfg(test)]\nmod d {\n}\nmod e;\n";
+        let text = "mod a;\n#[cfg(test)]\n#[path = \"x/mod.rs\"]\nmod b;\n#[cfg(test)]\npub(crate) mod c;\n#[cfg(test)]\nmod d {\n}\nmod e;\n";
         assert_eq!(test_modules(text), ["b", "c"]);
     }
 }
