@@ -29,7 +29,6 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const TABLES: [&str; 9] = [
     "tenure_lock",
     "tenure_lock_history",
-    "tenure_lock_request",
     "tenure_lock_waiter",
     "tenure_lock_floor",
     "tenure_revision",

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tenure::aggregate::Condition;
 use tenure::unit_of_work::{LockSet, Retry};
 use tenure::{
-    Aggregate, Lease, LockId, LockKey, LockManager, LockMode, LockPolicy, Owner, Transaction, Version, Wait,
+    Aggregate, Lease, LockId, LockKey, LockManager, LockMode, Owner, Transaction, Version, Wait,
     error::{Error, LockError},
     lease::Heartbeat,
 };
@@ -304,11 +304,9 @@ impl Case {
 
     /// The key is free for somebody else.
     async fn free(&self, call: Call, waits: usize) {
-        for key in &self.keys {
-            let granted = self.locks.lock(key, &other()).within(SOON).await;
-            assert!(granted.is_ok(), "{call:?}, dropped after {waits} waits: {granted:?}");
-            self.locks.release_lock(granted.unwrap().id()).await.unwrap();
-        }
+        let granted = self.locks.lock(&self.key, &other()).within(SOON).await;
+        assert!(granted.is_ok(), "{call:?}, dropped after {waits} waits: {granted:?}");
+        self.locks.release_lock(granted.unwrap().id()).await.unwrap();
     }
 }
 
@@ -334,12 +332,11 @@ fn move_away(order: &mut Order) -> Result<(), Infallible> {
 
 /// Drops each of these calls after each number of waits.
 async fn each(t: &TestDb, calls: &[Call], locks: &LockManager) {
-    let locks = locks.clone().with_policy("PriceList", LockPolicy::shared());
     for &call in calls {
         let mut waits = 0;
         loop {
             assert!(waits < MOST, "{call:?} has more than {MOST} waits");
-            let case = Case::new(t, &locks, call).await;
+            let case = Case::new(t, locks, call).await;
             let told = cancelled_after(waits, case.ask(call, t)).await;
             let is_over = told.is_some();
             // What its callers know, they release; a call that ends a lease has to do that by itself.
@@ -383,10 +380,9 @@ pub async fn reads_dropped_at_any_poll_leave_the_key_free(t: &TestDb) {
 const WITH_ID: [Call; 2] = [Call::TryLockAs, Call::LockWithId];
 
 pub async fn lock_id_of_a_dropped_request_can_be_used_again(t: &TestDb) {
-    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
     for call in WITH_ID {
         for waits in 0..MOST {
-            let case = Case::new(t, &locks, call).await;
+            let case = Case::new(t, &t.locks, call).await;
             if cancelled_after(waits, case.ask(call, t)).await.is_some() {
                 break;
             }
@@ -438,11 +434,10 @@ pub async fn dropped_wait_does_not_affect_another_with_its_lock_id(t: &TestDb) {
 }
 
 pub async fn lease_survives_a_dropped_repeated_request(t: &TestDb) {
-    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
     for call in WITH_ID {
         let mut held = Vec::new();
         for waits in 0..MOST {
-            let case = Case::new(t, &locks, call).await;
+            let case = Case::new(t, &t.locks, call).await;
             let mine = case.ask(call, t).await;
             let again = cancelled_after(waits, case.ask(call, t)).await;
             held.extend(mine);
@@ -450,11 +445,11 @@ pub async fn lease_survives_a_dropped_repeated_request(t: &TestDb) {
                 break;
             }
             // Also if two of them are dropped, and one is kept alive in between.
-            locks.keep_alive(&held[held.len() - 1..]).await.unwrap();
+            t.locks.keep_alive(&held[held.len() - 1..]).await.unwrap();
             let _ = cancelled_after(waits, case.ask(call, t)).await;
         }
         for id in &held {
-            assert_eq!(locks.check_lock(id).await.unwrap().holder().generation, 1, "{call:?}");
+            assert_eq!(t.locks.check_lock(id).await.unwrap().holder().generation, 1, "{call:?}");
         }
     }
 }

@@ -39,7 +39,7 @@ impl<'t> Loader<'t> {
                 self.live(proof, Hold::Change).await?;
             }
             Operation::Keep(beats) => {
-                // In one order for all callers, so that two sets cannot deadlock.
+                // In one order for all callers, so that two of them cannot deadlock.
                 let mut proofs: Vec<&Proof> = beats.iter().map(|(proof, _)| proof).collect();
                 proofs.sort_by_key(|proof| proof.lock);
                 for proof in proofs {
@@ -68,9 +68,9 @@ impl<'t> Loader<'t> {
             return Ok(true);
         }
         let mut complete = true;
-        for row in self.traces(&[(&request.lock, request.key.kind())]).await? {
+        if let Some(row) = self.trace(&request.lock, request.key.kind()).await? {
             // The row of the requested key was locked above, unless another session inserted it since.
-            complete &= Place::of(request) != row.place;
+            complete = Place::of(request) != row.place;
             self.rows.leases.insert(row.place.clone(), row);
         }
         self.explain(&request.lock).await?;
@@ -111,7 +111,7 @@ impl<'t> Loader<'t> {
         self.leases(Which::ExclusiveOf(&request.key, generation), Hold::Replace).await?;
         let now = self.now;
         if self.rows.exclusive(&request.key).is_some_and(|row| row.generation == generation && row.alive(now)) {
-            for row in self.traces(&[(&request.lock, request.key.kind())]).await? {
+            if let Some(row) = self.trace(&request.lock, request.key.kind()).await? {
                 self.rows.leases.insert(row.place.clone(), row);
             }
             self.explain(&request.lock).await?;
@@ -121,7 +121,7 @@ impl<'t> Loader<'t> {
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<(), DatabaseError> {
         self.leases(Which::Lock(&proof.lock), Hold::Replace).await?;
-        self.traces(&[(&proof.lock, key.kind())]).await?;
+        self.trace(&proof.lock, key.kind()).await?;
         let found = self.rows.of_lock(&proof.lock);
         let theirs = found.is_some_and(|row| !row.ended && row.place.key == *key && proof.is_by(&row.owner.id));
         if !theirs || self.rows.past.contains_key(&proof.lock[..]) {
@@ -138,7 +138,7 @@ impl<'t> Loader<'t> {
         if let Some(row) = found {
             return Ok(Some(row.clone()));
         }
-        self.traces(&[(&proof.lock, "")]).await?;
+        self.trace(&proof.lock, "").await?;
         self.explain(&proof.lock).await?;
         Ok(None)
     }
@@ -178,17 +178,17 @@ impl<'t> Loader<'t> {
         Ok(places)
     }
 
-    /// Loads the history of lock ids and the floors of generations. Returns rows that hold these lock ids and are not loaded yet.
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Vec<LeaseRow>, DatabaseError> {
-        let found = self.table.traces(locks).await?;
+    /// Loads the history of a lock id and the floor of the generations of a type. Returns the row of the lock id if it is not loaded yet.
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Option<LeaseRow>, DatabaseError> {
+        let found = self.table.trace(lock, kind).await?;
         self.tell(found.clock);
-        let mut others = Vec::new();
+        let mut other = None;
         for trace in found.rows {
-            others.extend(trace.lease.filter(|row| !self.rows.leases.contains_key(&row.place)));
+            other = trace.lease.filter(|row| !self.rows.leases.contains_key(&row.place));
             self.rows.past.extend(trace.past.map(|past| (past.lock.clone(), past)));
-            self.rows.floors.extend(trace.floor.map(|floor| (trace.kind, floor)));
+            self.rows.floors.extend(trace.floor.map(|floor| (kind.to_owned(), floor)));
         }
-        Ok(others)
+        Ok(other)
     }
 
     fn tell(&mut self, clock: Option<i64>) {

@@ -23,7 +23,7 @@ use load::Loader;
 pub(super) use read::{Trace, lease, place};
 pub(super) use sweep::sweep;
 pub(super) use write::Writes;
-#[cfg(any(feature = "sqlite", feature = "mysql"))]
+#[cfg(feature = "sqlite")]
 pub(super) use write::hex;
 #[cfg(feature = "mysql")]
 pub(super) use write::push_hex;
@@ -85,8 +85,8 @@ pub(super) struct Found<T> {
 pub(super) trait LeaseRows: Send {
     /// Selects rows of the lock table.
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError>;
-    /// What is stored of each lock id: its row, its entry in the history, and the floor of the generations of this type. Takes no lock.
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError>;
+    /// What is stored of a lock id: its row, its entry in the history, and the floor of the generations of this type. Takes no lock.
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError>;
     /// The last place of the slice that begins after this one; `None`: it is the last slice.
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError>;
     /// Writes rows. Returns false if another session inserted one of them first; then the transaction must be rolled back.

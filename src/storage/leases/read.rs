@@ -58,21 +58,18 @@ pub(in crate::storage) fn past(row: &impl Columns, prefix: &str) -> Result<Past,
 /// What is stored of a lock id.
 #[derive(Debug)]
 pub(in crate::storage) struct Trace {
-    /// The type of the key that was asked for.
-    pub kind: String,
     pub lease: Option<LeaseRow>,
     pub past: Option<Past>,
-    /// The highest generation of the swept rows of that type.
+    /// The highest generation of the swept rows of a type.
     pub floor: Option<i64>,
 }
 
 impl Trace {
-    /// From one row with the columns of [`lease`] and [`past`], `asked_kind` and `floor`.
+    /// From one row with the columns of [`lease`] and [`past`], and `floor`.
     pub(in crate::storage) fn of(row: &impl Columns) -> Result<Self, Error> {
         let has_lease = row.bytes("lock_hash")?.is_some();
         let has_past = row.bytes("past_lock_hash")?.is_some();
         Ok(Trace {
-            kind: there(row.text("asked_kind"), "asked_kind")?,
             lease: has_lease.then(|| lease(row)).transpose()?,
             past: has_past.then(|| past(row, "past_")).transpose()?,
             floor: row.number("floor")?,

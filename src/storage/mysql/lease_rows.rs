@@ -18,23 +18,13 @@ use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
-use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease};
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease};
 use crate::storage::{LockHash, Slice};
 
 /// The tables of leases on a connection.
 pub(super) struct LeaseTables<'s> {
     pub session: &'s mut Session,
     pub now: Option<i64>,
-}
-
-/// A bound JSON text of keys and lock ids as rows `asked`, in its order. The limit prevents the server from merging it with the outer query:
-/// MariaDB 10.11 then searches the history for the lock id of the previous row.
-macro_rules! asked {
-    () => {
-        "(select unhex(kind) as kind, unhex(id) as id, unhex(lock_hash) as lock_hash
-            from json_table(?, '$[*]' columns (kind varchar(510) path '$[0]', id varchar(2048) path '$[1]',
-                                               lock_hash varchar(64) path '$[2]')) as json limit 10000) as asked"
-    };
 }
 
 const IN_SLOT: &str = select_lease!("where kind = ? and id = ? and slot = ?");
@@ -64,21 +54,20 @@ const ENDED_SLOTS: &str = concat!(
     ") order by slot"
 );
 
-const TRACES: &str = concat!(
+const TRACE: &str = concat!(
     "select ",
     clock!("?"),
-    " as clock, convert(asked.kind using utf8mb4) as asked_kind, swept.generation as floor, {},
+    " as clock, swept.generation as floor, {},
             past.lock_hash as past_lock_hash, convert(past.kind using utf8mb4) as past_kind,
             convert(past.id using utf8mb4) as past_id, past.generation as past_generation,
             past.owner_id as past_owner_id, past.owner_name as past_owner_name, past.owner_role as past_owner_role,
             past.shown_as as past_shown_as, past.since as past_since, past.ended_at as past_ended_at,
             past.how as past_how, past.by_id as past_by_id, past.by_name as past_by_name, past.by_role as past_by_role,
             past.reason as past_reason, past.idle as past_idle, past.limited as past_limited
-       from ",
-    asked!(),
-    " left join tenure_lock as l on l.lock_hash = asked.lock_hash
-      left join tenure_lock_history as past on past.lock_hash = asked.lock_hash
-      left join tenure_lock_floor as swept on swept.kind = asked.kind"
+       from (select 1) as one
+       left join tenure_lock as l on l.lock_hash = ?
+       left join tenure_lock_history as past on past.lock_hash = ?
+       left join tenure_lock_floor as swept on swept.kind = ?"
 );
 
 /// A bound JSON text of rows of the lock table as rows `new`. The columns of the key are binary, so that the primary key finds them.
@@ -312,10 +301,9 @@ impl LeaseRows for LeaseTables<'_> {
         Ok(found)
     }
 
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
-        let asked = locks.iter().map(|(lock, kind)| (hex(kind.as_bytes()), "", hex(&lock[..])));
-        let asked = serde_json::json!(asked.collect::<Vec<_>>()).to_string();
-        let select = Statement::new(TRACES.replace("{}", LEASE)).bind(self.now).bind(asked);
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError> {
+        let select = Statement::new(TRACE.replace("{}", LEASE)).bind(self.now);
+        let select = select.bind(&lock[..]).bind(&lock[..]).bind(kind.as_bytes());
         self.fetch(select, RowLock::None, Trace::of).await
     }
 

@@ -21,18 +21,18 @@ pub(super) struct LeaseTables<'c> {
     pub now: Option<i64>,
 }
 
-const TRACES: &str = "
-    select tenure_now($1) as clock, asked.kind as asked_kind, floor.generation as floor, l.*,
+const TRACE: &str = "
+    select tenure_now($1) as clock, floor.generation as floor, l.*,
            past.lock_hash as past_lock_hash, past.kind as past_kind, past.id as past_id,
            past.generation as past_generation, past.owner_id as past_owner_id, past.owner_name as past_owner_name,
            past.owner_role as past_owner_role, past.shown_as as past_shown_as, past.since as past_since,
            past.ended_at as past_ended_at, past.how as past_how, past.by_id as past_by_id,
            past.by_name as past_by_name, past.by_role as past_by_role, past.reason as past_reason,
            past.idle as past_idle, past.limited as past_limited
-      from unnest($2::bytea[], $3::text[]) as asked (lock_hash, kind)
-      left join tenure_lock l on l.lock_hash = asked.lock_hash
-      left join tenure_lock_history past on past.lock_hash = asked.lock_hash
-      left join tenure_lock_floor floor on floor.kind = asked.kind";
+      from (select 1) as one
+      left join tenure_lock l on l.lock_hash = $2
+      left join tenure_lock_history past on past.lock_hash = $2
+      left join tenure_lock_floor floor on floor.kind = $3";
 
 /// Rows of the lock table as JSON. The limit is for the planner, which expects 100 rows of a function, and joins those with the whole table.
 macro_rules! lease_json {
@@ -181,12 +181,8 @@ impl LeaseRows for LeaseTables<'_> {
         self.fetch(query, lease).await
     }
 
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
-        let query = sqlx::query(TRACES)
-            .bind(self.now)
-            .bind(locks.iter().map(|(lock, _)| &lock[..]).collect::<Vec<_>>())
-            .bind(locks.iter().map(|(_, kind)| *kind).collect::<Vec<_>>());
-        self.fetch(query, Trace::of).await
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError> {
+        self.fetch(sqlx::query(TRACE).bind(self.now).bind(&lock[..]).bind(kind), Trace::of).await
     }
 
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {

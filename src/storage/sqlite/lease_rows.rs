@@ -13,7 +13,7 @@ use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
-use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease};
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease};
 use crate::storage::{LockHash, Slice, patience};
 
 /// The tables of leases at a time.
@@ -22,18 +22,18 @@ pub(super) struct LeaseTables<'c> {
     pub now: i64,
 }
 
-const TRACES: &str = "
-    select asked.value ->> 1 as asked_kind, floor.generation as floor, l.*,
+const TRACE: &str = "
+    select floor.generation as floor, l.*,
            past.lock_hash as past_lock_hash, past.kind as past_kind, past.id as past_id,
            past.generation as past_generation, past.owner_id as past_owner_id, past.owner_name as past_owner_name,
            past.owner_role as past_owner_role, past.shown_as as past_shown_as, past.since as past_since,
            past.ended_at as past_ended_at, past.how as past_how, past.by_id as past_by_id,
            past.by_name as past_by_name, past.by_role as past_by_role, past.reason as past_reason,
            past.idle as past_idle, past.limited as past_limited
-      from json_each(?) as asked
-      left join tenure_lock as l on l.lock_hash = unhex(asked.value ->> 0)
-      left join tenure_lock_history as past on past.lock_hash = unhex(asked.value ->> 0)
-      left join tenure_lock_floor as floor on floor.kind = asked.value ->> 1";
+      from (select 1)
+      left join tenure_lock as l on l.lock_hash = ?1
+      left join tenure_lock_history as past on past.lock_hash = ?1
+      left join tenure_lock_floor as floor on floor.kind = ?2";
 
 const DELETE: &str = "
     delete from tenure_lock where (kind, id, slot) in
@@ -142,9 +142,8 @@ impl LeaseRows for LeaseTables<'_> {
         self.fetch(query, lease).await
     }
 
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
-        let asked: Vec<_> = locks.iter().map(|(lock, kind)| (hex(&lock[..]), kind)).collect();
-        self.fetch(sqlx::query(TRACES).bind(serde_json::json!(asked).to_string()), Trace::of).await
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError> {
+        self.fetch(sqlx::query(TRACE).bind(lock.to_vec()).bind(kind.to_owned()), Trace::of).await
     }
 
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{
-    Lease, LockManager, LockPolicy,
-    error::LeaseError,
-    lease::{LeaseLossReason, TransferReply},
-};
+use tenure::{Lease, LockManager, LockPolicy, error::LeaseError, lease::LeaseLossReason};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};

@@ -2,7 +2,6 @@
 //! result is the same on all databases; a database that refuses a NUL would do it with an error of its own.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use tenure::{
     Error, LockId, LockKey, LockMode, Owner,
