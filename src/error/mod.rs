@@ -6,7 +6,6 @@ mod code;
 mod constraint;
 mod locks;
 mod maintenance;
-mod people;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +16,8 @@ use crate::version::conflict::VersionConflict;
 
 pub use code::ErrorCode;
 pub use constraint::{ConstraintKind, ConstraintViolation};
-pub use locks::{BreakError, LeaseError, LeaseLost, LockError};
+pub use locks::{BreakError, LeaseError, LeaseLost, LockError, TakeOverError};
 pub use maintenance::{ListError, SweepError};
-pub use people::TakeOverError;
 
 /// A failure of the database, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -35,5 +35,5 @@ fn an_anchor_is_swept_beside_a_later_lease_and_leaves_its_generation() {
     assert_eq!(after.leases, rows([live]).leases);
     assert_eq!(history(&after), [(How::Expired, -5, false, false); 2]);
     assert_eq!(after.floors, [("Order".to_owned(), 5)].into(), "the highest of the swept ones");
-    assert_eq!(take(&after, &request(LEES, lee(), LockPolicy::advisory())).0, "granted 6");
+    assert_eq!(take(&after, &request([4; 32], lee(), LockPolicy::advisory())).0, "granted 6");
 }
