@@ -16,14 +16,12 @@ pub(super) struct Gate {
 
 impl LockManager {
     /// Refuses requests for new leases during a pause. A lock id that holds its lock gets it again.
-    pub(super) async fn gate(&self, requests: &[(&LockHash, &LockKey)]) -> Result<Gate, DatabaseError> {
+    pub(super) async fn gate(&self, lock: &LockHash, key: &LockKey) -> Result<Gate, DatabaseError> {
         let pause = self.backend.pause_of_grants();
         if let Some(remaining) = pause {
-            for (lock, key) in requests {
-                match self.backend.check_lock(&Proof { lock: **lock, owner: None }).await? {
-                    Ok(holder) if holder.key == **key => {}
-                    _ => return Err(paused(remaining)),
-                }
+            match self.backend.check_lock(&Proof { lock: *lock, owner: None }).await? {
+                Ok(holder) if holder.key == *key => {}
+                _ => return Err(paused(remaining)),
             }
         }
         Ok(Gate { backend: Arc::clone(&self.backend), was_open: pause.is_none() })

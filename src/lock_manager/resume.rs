@@ -74,7 +74,7 @@ impl LockManager {
     ) -> Result<Lease, Error> {
         let key = LockKey::of::<A>(id);
         check_token(&key, &seen)?;
-        let gate = self.gate(&[(&lock.hash(), &key)]).await?;
+        let gate = self.gate(&lock.hash(), &key).await?;
         let mut tx = repository.database.begin().await?;
         // The lease first, then the aggregate: the order of every save under a lease.
         let proof = self.proof(lock);

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::LockManager;
 use super::claim::{IdFrom, RunToEnd, Unclaimed};
 use crate::error::{DatabaseError, TakeOverError};
-use crate::lease::transfer::TransferRequest;
-use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
+use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable, checked_reason};
 use crate::storage::{Attempt, LockRequest, Proof, TakenOver};
 use crate::telemetry::outcome::seen;
 
@@ -97,7 +96,7 @@ impl LockManager {
     ) -> Result<Lease, TakeOverError> {
         let (locks, asked, owner, reason) = (self.clone(), key.clone(), owner.clone(), reason.to_owned());
         let taking = RunToEnd::new(|_gone| async move {
-            let gate = locks.gate(&[(&id.hash(), &asked)]).await?;
+            let gate = locks.gate(&id.hash(), &asked).await?;
             let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
             let lease = lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))?;
             gate.still_open()?;
@@ -117,11 +116,8 @@ impl LockManager {
         id: LockId,
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
-        let reason = TransferRequest::text(reason)?;
+        let reason = checked_reason(reason)?;
         let policy = self.policy(key.kind());
-        if reason.is_empty() {
-            return Err(TakeOverError::NoReason);
-        }
         if !policy.is_exclusive() {
             return Err(TakeOverError::Advisory { key: key.clone() });
         }
@@ -129,16 +125,13 @@ impl LockManager {
         if key.problem().is_some() {
             return Err(TakeOverError::HolderChanged { held_now: Vec::new() });
         }
-        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared: false };
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
         // A generation always has the same owner, so a permission given now is still valid when the takeover happens.
         // The application's rule gets the unredacted holder.
         let holders = self.backend.holders(key).await?;
         let Some(holder) = holders.iter().find(|holder| holder.generation == generation) else {
             return self.taken_before(request, generation, id).await;
         };
-        if holder.shared {
-            return Err(TakeOverError::Shared { key: key.clone() });
-        }
         if !self.permissions.permit(owner, holder) {
             return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
         }
