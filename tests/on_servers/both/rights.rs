@@ -24,7 +24,7 @@ const TABLE: &str =
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The tables of tenure that its processes change.
-const TABLES: [&str; 9] = [
+const TABLES: &[&str] = &[
     "tenure_lock",
     "tenure_lock_history",
     "tenure_lock_waiter",
