@@ -12,7 +12,6 @@ use sqlx::sqlite::SqliteConnectOptions;
 use tenure::{
     Aggregate, Database, Loaded, LockId, LockKey, LockManager, LockMode, Owner, Repository, Transaction, Version,
     VersionToken, Wait,
-    aggregate::Condition,
     error::DatabaseError,
     lease::TransferReply,
     lock_manager::{LeaseGuard, LeaseSet},
@@ -118,9 +117,6 @@ fn repositories(
     spawned(counters.changes(&name, 1));
     spawned(counters.get_many(&[]));
     spawned(counters.get_at(&name, version));
-    spawned(counters.page(None, 1));
-    spawned(counters.exists(&name));
-    spawned(counters.count(&Condition::always()));
     spawned(counters.update(&name).run(up));
     spawned(counters.update(&name).dry_run(up));
     spawned(counters.update(&name).delete(up));
@@ -135,7 +131,6 @@ fn repositories(
     });
     spawned(more.merging(Merge::mine()).run(up));
     spawned(counters.update(&name).merging(Merge::mine()).retrying(Retry::transient(2)).run(up));
-    spawned(counters.update_all(tx).set("count", 0_i64).run());
     spawned(locks.resume(counters, &name, &id, token));
     spawned(tx.lock_all(LockSet::new(), LockMode::PessimisticWrite));
 }

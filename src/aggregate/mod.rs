@@ -2,7 +2,6 @@
 //! children, and a loaded aggregate. Nothing here depends on locks, transactions or a database.
 
 pub mod children;
-pub(crate) mod condition;
 pub(crate) mod diff;
 pub(crate) mod events;
 pub mod mapping;
@@ -20,7 +19,6 @@ use mapping::{Column, Mapping, MappingError, Rows};
 use value::{RowReader, Value};
 
 pub use children::Children;
-pub use condition::Condition;
 pub use events::{Events, RecordsEvents};
 pub(crate) use stored::Stored;
 pub use value::ValueObject;

@@ -10,7 +10,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -68,7 +67,7 @@ pub use diagnosis::{CertificateCheck, Diagnosis, HostState, Setting, Transport, 
 pub(crate) use driver::Address;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use driver::DriverOptions;
-pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved};
+pub(crate) use saves::{Authorship, RowLocked, Save, Saved};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::{Effect, child_found, generated};
 #[cfg(fuzzing)]
@@ -120,17 +119,6 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     ) -> Result<Vec<Change>, DatabaseError>;
     /// Loads those of these aggregates that exist, in no particular order, each in a consistent state.
     async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError>;
-    /// The stored spelling of this id.
-    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError>;
-    /// The ids after this one, in the database's order, up to a limit.
-    async fn ids_after(
-        &self,
-        mapping: &'static Mapping,
-        after: Option<&[Value]>,
-        limit: u32,
-    ) -> Result<Vec<Row>, DatabaseError>;
-    /// The number of matching roots.
-    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError>;
     /// The state of an aggregate at a version; `None` if it is not stored.
     async fn state_at(
         &self,
@@ -354,10 +342,6 @@ pub(crate) trait BackendTransaction: Send {
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError>;
     /// Deletes an aggregate if the stored version is still this one.
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
-    /// The ids of the aggregates whose root matches, locked, in the order of their ids.
-    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError>;
-    /// Changes every matching root that differs, and raises its version; returns the number.
-    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError>;
 
     /// Holds a lease to the end of the transaction: takeovers and breaks wait.
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;

@@ -1,7 +1,6 @@
 //! The input and the result of a save.
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::diff::Diff;
 use crate::aggregate::mapping::{Audit, Mapping, MappingError, Rows, Table};
 use crate::aggregate::value::{Kind, Value};
@@ -74,16 +73,6 @@ pub(crate) struct Save<'a> {
     pub to: Version,
     pub diff: &'a Diff<'a>,
     pub rows: &'a Rows,
-    pub author: &'a Authorship,
-}
-
-/// A change of some columns of all matching roots.
-#[derive(Debug)]
-pub(crate) struct BulkChange<'a> {
-    pub mapping: &'static Mapping,
-    /// Columns of the root, by index, and their new values.
-    pub set: &'a [(usize, Value)],
-    pub when: &'a Test,
     pub author: &'a Authorship,
 }
 

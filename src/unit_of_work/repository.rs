@@ -15,7 +15,6 @@ use crate::lease::LockKey;
 use crate::row_lock::mode::LockMode;
 use crate::storage::Saved;
 use crate::telemetry::work::traced;
-use crate::unit_of_work::bulk_update::UpdateAll;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::publish::{AnyPublisher, PublishEvents, To};
@@ -81,8 +80,7 @@ impl<A: Aggregate> Repository<A> {
     /// attempt: never twice for one commit. An update that [merges](crate::unit_of_work::Update::merging) publishes the events of the
     /// command's run on the newest state.
     ///
-    /// [`update_all`](Self::update_all) runs no code of the domain, so it has no events. After a save by a repository without `publishing`
-    /// the aggregate keeps its events: the application takes them by [`Events::take`](crate::aggregate::Events::take).
+    /// After a save by a repository without `publishing` the aggregate keeps its events: the application takes them by [`Events::take`](crate::aggregate::Events::take).
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Error, Loaded, Repository, Transaction, aggregate::{Events, RecordsEvents}, unit_of_work::PublishEvents};
@@ -420,11 +418,6 @@ impl<A: Aggregate> Repository<A> {
     /// One unit of work on one aggregate: load it, run a command of the domain on it, save it.
     pub fn update(&self, id: &A::Id) -> Update<'_, A> {
         Update::new(self, id.clone())
-    }
-
-    /// Changes a field of every aggregate that fulfils a condition, and raises the version of each.
-    pub fn update_all<'t>(&self, tx: &'t mut Transaction) -> UpdateAll<'_, 't, A> {
-        UpdateAll::new(self, tx)
     }
 
     /// The changes of the aggregate and their authors, newest first, as far as its mapping keeps revisions; with audit columns alone, the

@@ -269,11 +269,6 @@ impl Transaction {
         })
     }
 
-    /// Whether this transaction requires the aggregate's version, or has raised it.
-    pub(crate) fn knows(&self, key: &LockKey) -> bool {
-        self.versions.knows(key)
-    }
-
     /// Deletes an aggregate.
     pub(crate) async fn delete(
         &mut self,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tenure::{
     Error, LockId, LockKey, LockMode, Owner,
-    aggregate::Condition,
     error::{AnswerError, BreakError, LeaseError, ListError, LockError, RequestError, TakeOverError, UpdateError},
     lease::{Holder, LeaseLossReason, TransferReply},
 };
@@ -119,8 +118,6 @@ async fn changes_nothing(
     refused(t.notes.delete(&mut tx, note).await);
     let other = Note { id: random(), board: String::new(), text: String::new(), pinned: None };
     refused(t.notes.insert(&mut tx, other).await.map(drop));
-    let all = t.notes.update_all(&mut tx).set("pinned", true).when(Condition::equal("id", id.clone()));
-    refused(all.run().await.map(drop));
     refused(tx.commit().await);
     // The version that is raised at the commit.
     let mut tx = t.db.begin().await.unwrap();
