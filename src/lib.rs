@@ -31,7 +31,7 @@
 //! |---|---|
 //! | [`aggregate`] | the traits of aggregates, entities and value objects, mapping, column values, children, conditions |
 //! | [`version`] | versions, tokens that carry them through forms, conflicts, merging |
-//! | [`row_lock`] | lock modes, waits, and the detector of lock inversions |
+//! | [`row_lock`] | lock modes and waits |
 //! | [`lease`] | keys, owners and holders, policies, limits, heartbeats, transfer requests, the reasons of a loss |
 //! | [`error`] | one error type per question: see the table below |
 //! | [`storage`] | how to connect, what a database can do, its diagnosis |

@@ -10,7 +10,6 @@ use crate::error::DatabaseError;
 use crate::lock_table::batch::Batcher;
 use crate::lock_table::grants::Grants;
 use crate::row_lock::mode::Wait;
-use crate::row_lock::order::{LockInversion, LockOrder};
 use crate::storage::capabilities::Capabilities;
 use crate::storage::diagnosis::Diagnosis;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
@@ -32,8 +31,6 @@ pub struct Database {
     /// The subscribers and waiters of its locks.
     hub: Hub,
     grants: Grants,
-    /// The recorder of lock orders, in debug mode.
-    lock_order: Option<LockOrder>,
     /// Whether commits carry an operation id.
     resolving: bool,
     /// Whether labels of transactions contain the person.
@@ -206,7 +203,6 @@ impl Database {
             hub,
             grants: Grants::new(),
             backend,
-            lock_order: None,
             resolving: false,
             named: true,
             guard_limit: ConnectOptions::new().guard_limit(),
@@ -245,7 +241,7 @@ impl Database {
     pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
         let inner = self.backend.begin(wait, author.label(self.named).as_deref()).await?;
         let resolver = self.resolving.then(|| Arc::clone(&self.backend));
-        Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver, self, wait))
+        Ok(Transaction::new(inner, author, resolver, self, wait))
     }
 
     /// The same database, whose transactions resolve the outcome of a commit whose answer was lost. Each writes an operation id with its
@@ -319,18 +315,6 @@ impl Database {
     /// The capabilities of this database.
     pub fn capabilities(&self) -> Capabilities {
         self.backend.capabilities()
-    }
-
-    /// The same database in a debug mode that records the order in which transactions lock aggregates, and finds orders that
-    /// can deadlock before they do: see [`lock_inversions`](Self::lock_inversions). For tests, and for a trial run.
-    pub fn recording_lock_order(mut self) -> Self {
-        self.lock_order = Some(LockOrder::default());
-        self
-    }
-
-    /// The inversions that the debug mode found. Each was also logged as a warning. Assert in tests that there are none.
-    pub fn lock_inversions(&self) -> Vec<LockInversion> {
-        self.lock_order.as_ref().map(LockOrder::inversions).unwrap_or_default()
     }
 
     /// Polls everything that is watched or waited for at once, instead of at the next interval. Returns the number of statements. For tests

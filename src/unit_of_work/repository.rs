@@ -168,7 +168,6 @@ impl<A: Aggregate> Repository<A> {
     ) -> Result<(), Error> {
         let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(id), expected.into());
         check_token(&key, &expected)?;
-        tx.record_order(&key);
         let values = id_values(id);
         match tx.database.run(async |tx| tx.hold_version(mapping, &values).await).await? {
             Some(version) if version == expected.version => Ok(()),
@@ -215,7 +214,6 @@ impl<A: Aggregate> Repository<A> {
         mode: LockMode,
     ) -> Result<SkipLocked<A>, Error> {
         let (mapping, key) = (self.mapping()?, LockKey::of::<A>(id));
-        tx.record_order(&key);
         let values = id_values(id);
         let stored = tx.database.run(async |tx| tx.load_unlocked(mapping, &values, mode).await).await?;
         let Ok(stored) = stored else { return Ok(SkipLocked::HeldByOther) };

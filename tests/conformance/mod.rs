@@ -446,7 +446,6 @@ macro_rules! conformance {
             several:
                 lock_all_locks_each_once_and_gives_each_once,
                 lock_all_prevents_deadlock_of_opposite_transfers,
-                debug_mode_reports_inverted_lock_orders,
                 unsupported_operation_is_refused_by_name;
             missing_columns:
                 missing_root_column_fails_every_load,

@@ -44,14 +44,8 @@ pub(super) const ROOMS: [Room; 9] = [
     Room::new("watch", &["src/watch/diff.rs"], SMALL, "watch::diff::"),
     Room::new("errors", &["src/error"], WHOLE, "error::"),
     Room::new(
-        "conditions, differences, values",
-        &[
-            "src/aggregate/condition.rs",
-            "src/aggregate/diff.rs",
-            "src/aggregate/version.rs",
-            "src/aggregate/value.rs",
-            "src/aggregate/value",
-        ],
+        "differences, values",
+        &["src/aggregate/diff.rs", "src/aggregate/version.rs", "src/aggregate/value.rs", "src/aggregate/value"],
         WHOLE,
         "aggregate::",
     ),
