@@ -113,6 +113,24 @@ async fn file_of_a_newer_release_is_refused_unchanged() {
 }
 
 #[tokio::test]
+async fn file_of_an_unreleased_checkout_is_refused_with_advice() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    let db = Database::connect(&url(&file)).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let older = "update _tenure_migrations set version = 1, description = 'tenure', checksum = x'00'";
+    sqlx::query(older).execute(tx.sqlite().unwrap()).await.unwrap();
+    tx.commit().await.unwrap();
+    db.close().await;
+    let error = refused(&url(&file)).await;
+    assert!(matches!(error, DatabaseError::Schema(_)), "{error:?}");
+    assert!(error.to_string().contains("before the first release"), "{error}");
+    assert!(error.to_string().contains("drop the tables"), "{error}");
+    let diagnosis = Database::diagnose(&url(&file)).await.unwrap();
+    assert!(!diagnosis.is_healthy() && diagnosis.to_string().contains("UNRELEASED"), "{diagnosis}");
+}
+
+#[tokio::test]
 async fn memory_and_other_databases_are_refused_by_name() {
     assert!(refused("sqlite::memory:").await.to_string().contains("name a file"));
     assert!(matches!(refused("oracle://host/db").await, DatabaseError::Unsupported(_)));

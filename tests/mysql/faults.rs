@@ -278,7 +278,7 @@ async fn missing_table_privilege_is_named_and_next_one_works() {
 }
 
 #[tokio::test]
-async fn newer_schema_is_refused_and_older_one_migrated() {
+async fn newer_schema_and_that_of_an_unreleased_checkout_are_refused() {
     let server = MariaDb::start().unwrap();
     let older = Database::diagnose(&server.url(DATABASE)).await.unwrap();
     assert!(older.is_healthy() && older.applied.is_empty(), "{older}");
@@ -287,6 +287,11 @@ async fn newer_schema_is_refused_and_older_one_migrated() {
     server.query(DATABASE, newer).unwrap();
     let said = refused(&server.url(DATABASE)).await;
     assert!(said.contains("migration 9999") && said.contains("newer release"), "{said}");
+    assert!(!Database::diagnose(&server.url(DATABASE)).await.unwrap().is_healthy());
+    let older = "update _tenure_migrations set version = version - 8; delete from _tenure_migrations where version > 8";
+    server.query(DATABASE, older).unwrap();
+    let said = refused(&server.url(DATABASE)).await;
+    assert!(said.contains("before the first release") && said.contains("drop the tables"), "{said}");
     assert!(!Database::diagnose(&server.url(DATABASE)).await.unwrap().is_healthy());
 }
 
