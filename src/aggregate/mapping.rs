@@ -165,7 +165,6 @@ pub struct Table {
 
 impl Table {
     /// The name in quotes, as in `"sales"."orders"`.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn quoted(&self, quote: char) -> String {
         let parts = self.name.split('.').map(|part| format!("{quote}{part}{quote}"));
         parts.collect::<Vec<_>>().join(".")

@@ -27,22 +27,18 @@ use crate::row_lock::mode::{LockMode, Wait};
 use crate::storage::operation::OperationId;
 use crate::version::conflict::Change;
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod aggregates;
 pub(crate) mod capabilities;
 mod connect_options;
 mod connections;
 pub(crate) mod diagnosis;
-#[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+#[cfg(test)]
 mod differential;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod driver;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod leases;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
 pub(crate) mod operation;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod own_error;
 pub(crate) mod patience;
 #[cfg(feature = "postgres")]
@@ -52,7 +48,6 @@ mod saves;
 pub(crate) mod sea_orm;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod server;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod sql;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
@@ -63,12 +58,9 @@ pub use capabilities::{Capabilities, Granularity, WriterHost};
 pub use connect_options::ConnectOptions;
 pub use connections::Connections;
 pub use diagnosis::{CertificateCheck, Diagnosis, HostState, Setting, Transport, Writers};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) use driver::Address;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use driver::DriverOptions;
 pub(crate) use saves::{Authorship, RowLocked, Save, Saved};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::{Effect, child_found, generated};
 #[cfg(fuzzing)]
 pub(crate) use server::address::setting_names;

@@ -77,7 +77,6 @@ pub(crate) struct Save<'a> {
 }
 
 /// Checks that the change of a loaded child found its row.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError> {
     match rows {
         0 => Err(DatabaseError::ChildGone { table: table.name.clone() }),
@@ -86,7 +85,6 @@ pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError>
 }
 
 /// The id that the database generated, or an error if there is none.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(super) fn generated(mapping: &Mapping, id: Option<i64>) -> Result<i64, DatabaseError> {
     id.ok_or_else(|| {
         let what = "the database made no id; the column has to be `integer primary key` on SQLite, an identity column or \

@@ -12,7 +12,6 @@ use crate::lock_table::grants::Grants;
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::Capabilities;
 use crate::storage::diagnosis::Diagnosis;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::storage::{Address, DriverOptions};
 use crate::storage::{Authorship, Backend, ConnectOptions, Connections};
 use crate::unit_of_work::names::Names;
@@ -81,7 +80,6 @@ impl Database {
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub async fn connect_driver(
         driver: impl Into<DriverOptions>,
         options: ConnectOptions,
@@ -135,7 +133,6 @@ impl Database {
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
             return Ok(Self::new(crate::storage::mysql::MySql::open(Address::Url(url), options).await?, interval));
         }
-        let _ = (options, interval);
         Err(unknown())
     }
 
@@ -164,7 +161,6 @@ impl Database {
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
             return crate::storage::mysql::diagnose(url, options).await;
         }
-        let _ = options;
         Err(unknown())
     }
 
@@ -192,7 +188,6 @@ impl Database {
         Err(unknown())
     }
 
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     #[allow(clippy::default_constructed_unit_structs, reason = "with OpenTelemetry it is more than a unit")]
     pub(crate) fn new(backend: impl Backend + 'static, poll_interval: Option<Duration>) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(backend);
@@ -410,7 +405,6 @@ impl Database {
     }
 }
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl Database {
     /// Applies the application's own migrations, from `sqlx::migrate!` for this kind of database. Their ledger is
     /// sqlx's usual table; tenure has its own.
@@ -430,7 +424,6 @@ impl Database {
         if let Some(mysql) = self.backend.as_mysql() {
             return mysql.migrate(migrator).await;
         }
-        let _ = migrator;
         Err(DatabaseError::Unsupported("this database has no migrations"))
     }
 }

@@ -14,8 +14,8 @@ pub(super) struct Room {
     pub(super) tests: &'static str,
 }
 
-/// The library's unit tests without a database: what needs one is not compiled.
-const SMALL: &[&str] = &["--lib", "--no-default-features"];
+/// The library's unit tests with one database.
+const SMALL: &[&str] = &["--lib", "--no-default-features", "--features=sqlite"];
 
 /// The library's unit tests with all databases.
 const WHOLE: &[&str] = &["--lib", "--all-features"];
