@@ -65,6 +65,7 @@ pub mod row_lock;
 #[cfg(feature = "sea-orm")]
 pub mod sea_orm;
 #[cfg(test)]
+#[path = "../verify/simulation/mod.rs"]
 mod simulation;
 pub mod storage;
 mod telemetry;

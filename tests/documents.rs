@@ -17,7 +17,7 @@ const FOLDERS: [&str; 13] = [
     "testkit",
     "xtask",
     "bench",
-    "chaos",
+    "verify",
     "migrations",
     "docs",
 ];

@@ -82,8 +82,8 @@ fn of_the_source() -> BTreeSet<String> {
     let mut waiting = Waiting::default();
     let mut left = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
     while let Some(path) = left.pop() {
-        // Its interface is private, and the simulation is a test.
-        if path.ends_with("src/storage") || path.ends_with("src/simulation") {
+        // Its interface is private.
+        if path.ends_with("src/storage") {
             continue;
         }
         if path.is_dir() {

@@ -33,6 +33,7 @@ mod connect_options;
 mod connections;
 pub(crate) mod diagnosis;
 #[cfg(test)]
+#[path = "../../verify/differential/mod.rs"]
 mod differential;
 mod driver;
 mod leases;

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use super::Result;
 use super::marker::Field;
 use super::page::{Control, Page};
-use crate::driver::Driver;
+use browser::Driver;
 
 /// The longest step. Pages are given up earlier.
 const STEP: Duration = Duration::from_secs(12);

@@ -1,8 +1,9 @@
-//! The pages under chaos: people at forms in real browsers, with faults of the network, the server and the browsers. One promise is
+//! People at forms in real browsers, with faults of the network, the server and the browsers. One promise is
 //! checked: what a person was told is saved is in the order's history, and what they typed is saved, in a conflict, or offered back.
 //!
 //! Each person types texts that occur only once (`marker`), and the recorder keeps what they did and what the pages told them
-//! (`history`). Afterwards pure functions (`check`) compare that with the orders' revisions.
+//! (`history`). Afterwards pure functions (`check`) compare that with the orders' revisions. `cargo xtask chaos --pages` builds and runs it; `docs/reliability.md` has what it
+//! found.
 
 mod aftermath;
 mod check;
@@ -25,7 +26,16 @@ mod serve;
 mod server;
 mod visitor;
 
-pub use command::{Arguments, run};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use command::{Arguments, run};
 
 /// Anything that can go wrong with the test itself.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    run(Arguments::parse()).await
+}

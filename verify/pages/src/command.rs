@@ -25,7 +25,7 @@ const ROUND: Duration = Duration::from_secs(50);
 /// People at the forms of the shop in real browsers, with faults.
 #[derive(Debug, Parser)]
 #[command(name = "pages")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -83,7 +83,7 @@ struct Hunt {
 }
 
 /// Runs, prints the report, and says by the exit code how it was: 0 passed, 1 violated, 3 invalid, 4 the test itself failed.
-pub async fn run(arguments: Arguments) -> ExitCode {
+pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     let ended = match &arguments.command {
         Command::Run(options) => run_all(options).await,
         Command::Shop(options) => serve::run(options).await.map(|()| ExitCode::SUCCESS),
