@@ -326,7 +326,7 @@ macro_rules! conformance {
                 held_lease_is_on_exactly_one_page,
                 a_page_has_a_bound_and_a_place_belongs_to_its_list,
                 key_history_has_holder_end_and_successor,
-                history_pages_by_key_owner_and_type_latest_first,
+                history_of_a_key_comes_in_pages_latest_first,
                 advisory_lease_has_no_successor_in_the_history,
                 lists_of_one_tenant_compare_prefixes_exactly;
             sweeping:
@@ -412,7 +412,6 @@ macro_rules! conformance {
                 an_insert_and_a_save_in_one_transaction_make_version_one,
                 another_aggregate_that_must_not_change_is_held_to_the_end,
                 another_aggregate_that_has_changed_is_a_conflict,
-                a_unit_of_work_of_your_own_can_expect_a_version,
                 highest_version_refuses_saves_and_says_why;
             merging:
                 changes_of_different_fields_are_merged,
