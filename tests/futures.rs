@@ -92,7 +92,7 @@ fn locks(
     spawned(locks.observe(soon));
     spawned(locks.sweep(soon).run());
     spawned(locks.list().run());
-    spawned(locks.history().run());
+    spawned(locks.history(key).run());
 }
 
 #[expect(dead_code, reason = "it is compiled, and never run")]
@@ -109,7 +109,6 @@ fn repositories(
     spawned(counters.find(tx, &name, LockMode::Optimistic));
     spawned(counters.find_unlocked(tx, &name, LockMode::PessimisticWrite));
     spawned(counters.assert_unchanged(tx, &name, version));
-    spawned(counters.expect_version(tx, &loaded, version));
     spawned(counters.insert(tx, Counter { name: name.clone(), count: 0 }));
     spawned(counters.save(tx, &mut loaded));
     spawned(counters.save_all(tx, &mut []));

@@ -202,12 +202,6 @@ impl<A: Aggregate> Loaded<A> {
         self.version == version
     }
 
-    /// Makes the next save raise the version even if nothing changed, so that concurrent users of this state see that it was
-    /// relied on.
-    pub fn force_increment(&mut self) {
-        self.force_increment = true;
-    }
-
     /// The aggregate itself, without its version.
     pub fn into_inner(self) -> A {
         self.aggregate

@@ -33,9 +33,9 @@ impl Authorship {
         audit.places().into_iter().zip(values).filter_map(|(name, value)| name.map(|_| value)).collect()
     }
 
-    /// The label for the sessions that the transaction blocks: `kim: start shipping`; without the person, `start shipping`.
-    pub(crate) fn label(&self, with_person: bool) -> Option<String> {
-        match (self.by.as_ref().filter(|_| with_person), &self.command) {
+    /// The label for the sessions that the transaction blocks: `kim: start shipping`.
+    pub(crate) fn label(&self) -> Option<String> {
+        match (&self.by, &self.command) {
             (Some(by), Some(command)) => Some(format!("{}: {command}", by.id)),
             (Some(by), None) => Some(by.id.clone()),
             (None, command) => command.clone(),

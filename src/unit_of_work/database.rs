@@ -32,8 +32,6 @@ pub struct Database {
     grants: Grants,
     /// Whether commits carry an operation id.
     resolving: bool,
-    /// Whether labels of transactions contain the person.
-    named: bool,
     /// The limit of transactions that hold a lease.
     guard_limit: Duration,
     names: Names,
@@ -199,7 +197,6 @@ impl Database {
             grants: Grants::new(),
             backend,
             resolving: false,
-            named: true,
             guard_limit: ConnectOptions::new().guard_limit(),
             names: Names::default(),
         }
@@ -234,7 +231,7 @@ impl Database {
 
     /// As [`begin_within`](Self::begin_within), with an author.
     pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
-        let inner = self.backend.begin(wait, author.label(self.named).as_deref()).await?;
+        let inner = self.backend.begin(wait, author.label().as_deref()).await?;
         let resolver = self.resolving.then(|| Arc::clone(&self.backend));
         Ok(Transaction::new(inner, author, resolver, self, wait))
     }
@@ -430,7 +427,6 @@ impl Database {
 
 /// The steps after a database was opened.
 struct Finish {
-    named: bool,
     guard_limit: Duration,
     #[cfg(feature = "opentelemetry")]
     meter: Option<opentelemetry::metrics::Meter>,
@@ -439,7 +435,6 @@ struct Finish {
 impl Finish {
     fn of(options: &ConnectOptions) -> Self {
         Finish {
-            named: !options.unnamed,
             guard_limit: options.guard_limit(),
             #[cfg(feature = "opentelemetry")]
             meter: options.meter.clone(),
@@ -447,7 +442,7 @@ impl Finish {
     }
 
     fn done(self, opened: Database) -> Database {
-        let opened = Database { named: self.named, guard_limit: self.guard_limit, ..opened };
+        let opened = Database { guard_limit: self.guard_limit, ..opened };
         #[cfg(feature = "opentelemetry")]
         if let Some(meter) = &self.meter {
             return opened.meter(meter);

@@ -181,26 +181,6 @@ impl<A: Aggregate> Repository<A> {
         }
     }
 
-    /// Refuses unless the loaded version is the one that a person saw: [`Update::expecting`] for a hand-written unit of work.
-    ///
-    /// # Errors
-    /// [`Error::VersionConflict`] if it has changed since; [`Error::VersionTokenMismatch`].
-    pub async fn expect_version(
-        &self,
-        tx: &mut Transaction,
-        loaded: &Loaded<A>,
-        expected: impl Into<Expected<A>>,
-    ) -> Result<(), Error> {
-        let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(loaded.id()), expected.into());
-        check_token(&key, &expected)?;
-        if loaded.matches_version(expected.version) {
-            return Ok(());
-        }
-        let opened = tx.opened_at(mapping, &key, expected.version).await?;
-        let conflict = tx.explain(mapping, &key, opened, Some(loaded.stored()), None).await?;
-        Err(Error::VersionConflict(Box::new(conflict)))
-    }
-
     /// Loads and locks the aggregate unless another transaction holds it, without waiting: workers use it to share a list of work. If it is
     /// held, the transaction continues.
     ///

@@ -49,7 +49,7 @@ calls! {
         LockAll = "Transaction::lock_all", Guard = "LockManager::guard", GuardSet = "LockManager::guard_set",
         ReleaseWithin = "LockManager::release_within", Find = "Repository::find",
         FindUnlocked = "Repository::find_unlocked", AssertUnchanged = "Repository::assert_unchanged",
-        ExpectVersion = "Repository::expect_version", Insert = "Repository::insert", Save = "Repository::save",
+        Insert = "Repository::insert", Save = "Repository::save",
         SaveAll = "Repository::save_all", Delete = "Repository::delete";
     "Updates under the lease."
     UPDATING:

@@ -179,7 +179,7 @@ impl Case {
             }
             Holders => none(locks.holders(key).await.unwrap()),
             List => none(locks.list().of_type("Order").limit(1).run().await.unwrap()),
-            History => none(locks.history().of_key(key).run().await.unwrap()),
+            History => none(locks.history(key).run().await.unwrap()),
             HeldByType => none(locks.held_by_type().await.unwrap()),
             Sweep => none(locks.sweep(2 * 24 * 60 * MINUTE).of_type(no.clone()).run().await.unwrap()),
             NextEvent => none(locks.watch([key.clone()]).unwrap().next().await.unwrap()),
@@ -266,13 +266,6 @@ impl Case {
             AssertUnchanged => {
                 let mut tx = self.saving(t).await;
                 done(t.orders.assert_unchanged(&mut tx, no, Version::FIRST).await)
-            }
-            ExpectVersion => {
-                let (mut tx, order) = self.loaded(t).await;
-                let old = Version::new(7).unwrap();
-                let conflict = t.orders.expect_version(&mut tx, &order, old).await;
-                assert!(matches!(conflict, Err(Error::VersionConflict(_))), "{conflict:?}");
-                vec![]
             }
             Insert => {
                 let mut tx = self.saving(t).await;
