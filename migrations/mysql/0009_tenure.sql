@@ -53,7 +53,6 @@ create table if not exists tenure_lock_history (
     shown_as   bigint not null default 0,        -- what others see of the owner, as in tenure_lock
     limited    boolean not null default false,   -- it expired at its absolute limit: it cannot be resumed
     index tenure_lock_history_key (kind, id, generation),
-    index tenure_lock_history_owner (owner_id(64), ended_at),
     index tenure_lock_history_at (ended_at)
 ) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
 

@@ -56,7 +56,6 @@ create table tenure_lock_history (
     limited    boolean not null default false   -- it expired at its absolute limit: it cannot be resumed
 );
 create index tenure_lock_history_key on tenure_lock_history (kind, id, generation);
-create index tenure_lock_history_owner on tenure_lock_history (owner_id, ended_at);
 create index tenure_lock_history_at on tenure_lock_history (ended_at);
 
 -- Rows of tenure_lock may be swept, long after their leases have ended: this keeps how high their generations were,

@@ -51,7 +51,6 @@ create table tenure_lock_history (
     limited    integer not null default 0   -- it expired at its absolute limit: it cannot be resumed
 ) strict;
 create index tenure_lock_history_key on tenure_lock_history (kind, id, generation);
-create index tenure_lock_history_owner on tenure_lock_history (owner_id, ended_at);
 create index tenure_lock_history_at on tenure_lock_history (ended_at);
 
 -- Rows of tenure_lock may be swept, long after their leases have ended: this keeps how high their generations were,

@@ -15,7 +15,6 @@ pub struct ConnectOptions {
     idle: Option<Duration>,
     guarded: Option<Duration>,
     pub(crate) plaintext: bool,
-    pub(crate) unnamed: bool,
     pub(crate) after_connect: Option<String>,
     pub(crate) one_writer: bool,
     pub(crate) linked_file: bool,
@@ -159,18 +158,6 @@ impl ConnectOptions {
     #[must_use]
     pub fn longest_ttl(mut self, ttl: Duration) -> Self {
         self.longest_ttl = Some(ttl);
-        self
-    }
-
-    /// Omits people from the names that other users of the server can see. On PostgreSQL the `application_name` of a connection is the
-    /// owner and command of its transaction, `kim: start shipping`. Everybody who may connect to that server can read it in
-    /// `pg_stat_activity`, and in the server's log if `log_line_prefix` has `%a`. With this option it is `start shipping`: a
-    /// [`LockTimeout`](crate::error::DatabaseError::LockTimeout) then contains the command of the blocking transaction, but no person.
-    /// MariaDB and MySQL never get either, and the labels of this process's own transactions contain no person there. tenure's tables still
-    /// contain the owner of each lease and the author of each change.
-    #[must_use]
-    pub fn omit_people(mut self) -> Self {
-        self.unnamed = true;
         self
     }
 

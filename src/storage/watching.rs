@@ -77,7 +77,6 @@ pub(crate) trait Listener: Send {
 }
 
 /// A row of the statement that polls keys, the same on every database: the meaning of a column depends on `what`.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 #[derive(sqlx::FromRow)]
 pub(super) struct WatchRow {
     what: i64,
@@ -112,7 +111,6 @@ pub(super) struct WatchRow {
     words: Option<String>,
 }
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl WatchRow {
     const LEASE: i64 = 0;
     const PAST: i64 = 1;

@@ -15,7 +15,6 @@ use crate::lease::LockKey;
 use crate::row_lock::mode::LockMode;
 use crate::storage::Saved;
 use crate::telemetry::work::traced;
-use crate::unit_of_work::bulk_update::UpdateAll;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::publish::{AnyPublisher, PublishEvents, To};
@@ -81,8 +80,7 @@ impl<A: Aggregate> Repository<A> {
     /// attempt: never twice for one commit. An update that [merges](crate::unit_of_work::Update::merging) publishes the events of the
     /// command's run on the newest state.
     ///
-    /// [`update_all`](Self::update_all) runs no code of the domain, so it has no events. After a save by a repository without `publishing`
-    /// the aggregate keeps its events: the application takes them by [`Events::take`](crate::aggregate::Events::take).
+    /// After a save by a repository without `publishing` the aggregate keeps its events: the application takes them by [`Events::take`](crate::aggregate::Events::take).
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Error, Loaded, Repository, Transaction, aggregate::{Events, RecordsEvents}, unit_of_work::PublishEvents};
@@ -170,7 +168,6 @@ impl<A: Aggregate> Repository<A> {
     ) -> Result<(), Error> {
         let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(id), expected.into());
         check_token(&key, &expected)?;
-        tx.record_order(&key);
         let values = id_values(id);
         match tx.database.run(async |tx| tx.hold_version(mapping, &values).await).await? {
             Some(version) if version == expected.version => Ok(()),
@@ -182,26 +179,6 @@ impl<A: Aggregate> Repository<A> {
                 Err(Error::VersionConflict(Box::new(conflict)))
             }
         }
-    }
-
-    /// Refuses unless the loaded version is the one that a person saw: [`Update::expecting`] for a hand-written unit of work.
-    ///
-    /// # Errors
-    /// [`Error::VersionConflict`] if it has changed since; [`Error::VersionTokenMismatch`].
-    pub async fn expect_version(
-        &self,
-        tx: &mut Transaction,
-        loaded: &Loaded<A>,
-        expected: impl Into<Expected<A>>,
-    ) -> Result<(), Error> {
-        let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(loaded.id()), expected.into());
-        check_token(&key, &expected)?;
-        if loaded.matches_version(expected.version) {
-            return Ok(());
-        }
-        let opened = tx.opened_at(mapping, &key, expected.version).await?;
-        let conflict = tx.explain(mapping, &key, opened, Some(loaded.stored()), None).await?;
-        Err(Error::VersionConflict(Box::new(conflict)))
     }
 
     /// Loads and locks the aggregate unless another transaction holds it, without waiting: workers use it to share a list of work. If it is
@@ -217,7 +194,6 @@ impl<A: Aggregate> Repository<A> {
         mode: LockMode,
     ) -> Result<SkipLocked<A>, Error> {
         let (mapping, key) = (self.mapping()?, LockKey::of::<A>(id));
-        tx.record_order(&key);
         let values = id_values(id);
         let stored = tx.database.run(async |tx| tx.load_unlocked(mapping, &values, mode).await).await?;
         let Ok(stored) = stored else { return Ok(SkipLocked::HeldByOther) };
@@ -420,11 +396,6 @@ impl<A: Aggregate> Repository<A> {
     /// One unit of work on one aggregate: load it, run a command of the domain on it, save it.
     pub fn update(&self, id: &A::Id) -> Update<'_, A> {
         Update::new(self, id.clone())
-    }
-
-    /// Changes a field of every aggregate that fulfils a condition, and raises the version of each.
-    pub fn update_all<'t>(&self, tx: &'t mut Transaction) -> UpdateAll<'_, 't, A> {
-        UpdateAll::new(self, tx)
     }
 
     /// The changes of the aggregate and their authors, newest first, as far as its mapping keeps revisions; with audit columns alone, the

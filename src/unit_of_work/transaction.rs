@@ -11,7 +11,6 @@ use crate::aggregate::version::Version;
 use crate::error::{DatabaseError, Error};
 use crate::lease::{LockId, LockKey, Owner};
 use crate::row_lock::mode::{LockMode, Wait};
-use crate::row_lock::order::LockOrder;
 use crate::storage::operation::{OperationId, resolve};
 use crate::storage::{Authorship, Backend, BackendTransaction, Save, Saved};
 use crate::telemetry::work::traced;
@@ -32,8 +31,6 @@ pub struct Transaction {
     pub(crate) author: Authorship,
     /// The versions that it requires, and those that it has raised.
     versions: Versions,
-    /// In debug mode, the aggregates that were locked so far, and the recorder of orders.
-    lock_order: Option<(Vec<LockKey>, LockOrder)>,
     /// The backend that resolves a commit whose answer was lost, if that is enabled.
     resolver: Option<Arc<dyn Backend>>,
     /// The events for subscribers, published after the commit.
@@ -54,7 +51,6 @@ impl Transaction {
     pub(crate) fn new(
         inner: Box<dyn BackendTransaction>,
         author: Authorship,
-        order: Option<LockOrder>,
         resolver: Option<Arc<dyn Backend>>,
         home: &Database,
         wait: Wait,
@@ -63,7 +59,6 @@ impl Transaction {
             database: Poisonable::new(inner, home.guard_limit()),
             author,
             versions: Versions::default(),
-            lock_order: order.map(|order| (Vec::new(), order)),
             resolver,
             news: News::new(home.hub()),
             home: home.clone(),
@@ -184,9 +179,6 @@ impl Transaction {
         id: &[Value],
         mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
-        if mode.is_pessimistic() {
-            self.record_order(key);
-        }
         let stored = self.database.run(async |tx| tx.load(mapping, id, mode).await).await?;
         if let Some(stored) = &stored {
             self.loaded(key, mapping, stored, mode);
@@ -269,11 +261,6 @@ impl Transaction {
         })
     }
 
-    /// Whether this transaction requires the aggregate's version, or has raised it.
-    pub(crate) fn knows(&self, key: &LockKey) -> bool {
-        self.versions.knows(key)
-    }
-
     /// Deletes an aggregate.
     pub(crate) async fn delete(
         &mut self,
@@ -286,14 +273,6 @@ impl Transaction {
             self.versions.deleted(key);
         }
         Ok(deleted)
-    }
-
-    /// In debug mode, records that an aggregate will be locked.
-    pub(crate) fn record_order(&mut self, key: &LockKey) {
-        if let Some((held, order)) = &mut self.lock_order {
-            order.record(held, key, self.author.command.as_deref());
-            held.push(key.clone());
-        }
     }
 
     /// Whether it has run no operation yet: then the first one can be retried after a deadlock.
@@ -317,9 +296,6 @@ impl Transaction {
         self.versions = Versions::default();
         self.unpublished = None;
         self.news.forget();
-        if let Some((held, _)) = &mut self.lock_order {
-            held.clear();
-        }
         Ok(true)
     }
 }

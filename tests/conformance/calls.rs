@@ -44,8 +44,8 @@ calls! {
         LockAll = "Transaction::lock_all", Guard = "LockManager::guard",
         ReleaseWithin = "LockManager::release_within", Find = "Repository::find",
         FindUnlocked = "Repository::find_unlocked", AssertUnchanged = "Repository::assert_unchanged",
-        ExpectVersion = "Repository::expect_version", Insert = "Repository::insert", Save = "Repository::save",
-        SaveAll = "Repository::save_all", Delete = "Repository::delete", UpdateAll = "UpdateAll::run";
+        Insert = "Repository::insert", Save = "Repository::save",
+        SaveAll = "Repository::save_all", Delete = "Repository::delete";
     "Updates under the lease."
     UPDATING:
         Update = "Update::run", UpdateReleasing = "Update::run", UpdateOfForm = "Update::run",
@@ -53,8 +53,7 @@ calls! {
         UpdateDelete = "Update::delete", DryRun = "Update::dry_run";
     "Calls that read aggregates and tables."
     READING:
-        Get = "Repository::get", GetMany = "Repository::get_many", PageOf = "Repository::page",
-        Exists = "Repository::exists", Count = "Repository::count", GetAt = "Repository::get_at",
+        Get = "Repository::get", GetMany = "Repository::get_many", GetAt = "Repository::get_at",
         Changes = "Repository::changes", Check = "Database::check", CheckMapping = "Database::check_mapping",
         LookNow = "Database::look_now", ForgetOperations = "Database::forget_operations";
 }

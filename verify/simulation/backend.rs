@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use super::link::Link;
 use super::work::Work;
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -48,7 +47,6 @@ impl Backend for Link {
             skip_locked: false,
             names_blocker: false,
             heartbeats_pass_saves: false,
-            compares_decimals: false,
             writer: None,
         }
     }
@@ -71,15 +69,6 @@ impl Backend for Link {
         without()
     }
     async fn load_many(&self, _: &'static Mapping, _: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        without()
-    }
-    async fn stored_id(&self, _: &'static Mapping, _: &[Value]) -> Result<Option<Row>, DatabaseError> {
-        without()
-    }
-    async fn ids_after(&self, _: &'static Mapping, _: Option<&[Value]>, _: u32) -> Result<Vec<Row>, DatabaseError> {
-        without()
-    }
-    async fn count(&self, _: &'static Mapping, _: &Test) -> Result<u64, DatabaseError> {
         without()
     }
     async fn state_at(&self, _: &'static Mapping, _: &LockKey, _: Version) -> Result<Option<Rows>, DatabaseError> {

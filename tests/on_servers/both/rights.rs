@@ -105,7 +105,7 @@ async fn reads(db: &Database) {
     accounts.changes(&"a".into(), 3).await.unwrap();
     locks.holders(&LockKey::new("Account", "a")).await.unwrap();
     locks.list().run().await.unwrap();
-    locks.history().run().await.unwrap();
+    locks.history(&LockKey::new("Account", "a")).run().await.unwrap();
     locks.held_by_type().await.unwrap();
     let unknown = locks.check_lock(&LockId::random()).await;
     assert!(matches!(unknown, Err(tenure::error::LeaseError::NoLock(_))), "{unknown:?}");

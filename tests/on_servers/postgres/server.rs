@@ -310,10 +310,10 @@ async fn connections_keep_nothing_of_a_previous_client() {
 }
 
 /// The visible part of a transaction of Kim's.
-async fn seen_on_the_server(options: ConnectOptions) -> String {
+async fn seen_on_the_server() -> String {
     let (db, pins, id) = pinned().await;
     let watcher = &PgPool::connect(&url()).await.unwrap();
-    let ours = Database::connect_with(&url(), options).await.unwrap();
+    let ours = Database::connect(&url()).await.unwrap();
     let command = Repository::<Pinned>::new(&ours);
     let (kim, name) = (Owner::new("kim.minji", "Kim Minji"), format!("add {}", &id[..20]));
     let seen = command.update(&id).by(&kim).command(&name).also(|mut tx, _| async move {
@@ -329,8 +329,6 @@ async fn seen_on_the_server(options: ConnectOptions) -> String {
 }
 
 #[tokio::test]
-async fn transaction_name_contains_the_person_unless_omitted() {
-    assert!(seen_on_the_server(ConnectOptions::new()).await.ends_with(": kim.minji: COMMAND"));
-    let unnamed = seen_on_the_server(ConnectOptions::new().omit_people()).await;
-    assert!(unnamed.ends_with(": COMMAND") && !unnamed.contains("kim"), "{unnamed}");
+async fn transaction_name_contains_person_and_command() {
+    assert!(seen_on_the_server().await.ends_with(": kim.minji: COMMAND"));
 }
