@@ -4,7 +4,6 @@
 pub mod children;
 pub(crate) mod condition;
 pub(crate) mod diff;
-pub(crate) mod events;
 pub mod mapping;
 pub mod schema;
 mod stored;
@@ -21,7 +20,6 @@ use value::{RowReader, Value};
 
 pub use children::Children;
 pub use condition::Condition;
-pub use events::{Events, RecordsEvents};
 pub(crate) use stored::Stored;
 pub use value::ValueObject;
 pub use version::{InvalidVersion, Version};

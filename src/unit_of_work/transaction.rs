@@ -43,8 +43,6 @@ pub struct Transaction {
     pub(super) wait: Wait,
     /// The offline locks that the commit releases, and their types.
     pub(super) releases: Vec<(LockId, String)>,
-    /// The reason that recorded events were not published, so that their save cannot be committed.
-    pub(super) unpublished: Option<DatabaseError>,
 }
 
 /// The number of attempts of the first call of a transaction, if the database aborts it.
@@ -69,7 +67,6 @@ impl Transaction {
             home: home.clone(),
             wait,
             releases: Vec::new(),
-            unpublished: None,
         }
     }
 
@@ -102,9 +99,6 @@ impl Transaction {
     async fn commit_unseen(mut self) -> Result<(), Error> {
         if let Err(poisoned) = self.database.check() {
             return self.give_up(poisoned.into()).await;
-        }
-        if let Some(first) = self.unpublished.take() {
-            return self.give_up(DatabaseError::Poisoned(Box::new(first)).into()).await;
         }
         if let Err(error) = self.author.check() {
             return self.give_up(error).await;
@@ -315,7 +309,6 @@ impl Transaction {
         tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
         self.database.begin_again().await?;
         self.versions = Versions::default();
-        self.unpublished = None;
         self.news.forget();
         if let Some((held, _)) = &mut self.lock_order {
             held.clear();

@@ -18,7 +18,6 @@ pub mod deadlines;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod deadlocks;
 pub mod dropped;
-pub mod events;
 pub mod every_kind;
 pub mod former_life;
 pub mod generated_ids;
@@ -478,7 +477,6 @@ macro_rules! conformance {
                 inserted_ticket_is_saved_in_the_same_transaction,
                 given_id_is_inserted_as_it_is_and_once,
                 reused_generated_id_continues_its_version,
-                events_of_a_generated_insert_come_with_its_id,
                 check_accepts_a_generated_id,
                 check_refuses_a_column_that_generates_nothing;
             reading:
@@ -523,13 +521,6 @@ macro_rules! conformance {
                 own_error_in_a_step_names_the_constraint,
                 panicking_step_saves_nothing,
                 own_transient_error_in_a_step_runs_the_update_again;
-            events:
-                recorded_events_are_committed_with_the_save,
-                events_of_inserts_deletes_and_unchanged_aggregates_count,
-                a_rerun_hands_over_the_events_of_its_own_run,
-                save_without_its_events_cannot_be_committed,
-                saves_done_again_hand_over_their_events,
-                merged_update_hands_over_its_events_once;
             lock_guards:
                 hand_written_transaction_is_refused_while_locked,
                 hand_written_transaction_holds_the_lease_to_its_end,
