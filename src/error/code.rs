@@ -74,7 +74,7 @@ codes! {
     SomeLocked = "some-locked", YES;
     /// The policy of this type has no shared locks.
     NotShared = "not-shared", NO;
-    /// One owner holds, or waits for, as many locks as the quota allows.
+    /// One owner holds as many locks, or one lock has as many requesters, as the quota allows.
     LimitReached = "limit-reached", YES;
     /// The wait exceeds the longest allowed one.
     WaitTooLong = "wait-too-long", NO;
@@ -270,7 +270,7 @@ impl Error {
 fn of_limit(limit: Limit) -> ErrorCode {
     match limit {
         Limit::LongestWait => ErrorCode::WaitTooLong,
-        Limit::LocksPerOwner | Limit::AskersPerLock | Limit::WaitsPerOwner => ErrorCode::LimitReached,
+        Limit::LocksPerOwner | Limit::AskersPerLock => ErrorCode::LimitReached,
     }
 }
 

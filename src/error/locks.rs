@@ -38,7 +38,7 @@ pub enum LockError {
         key: LockKey,
         /// How long the wait was.
         waited: Duration,
-        /// The holder; `None` if other waiters were ahead.
+        /// The holder at the end of the wait; `None` if it was free at that moment, or could not be read.
         holder: Option<Box<Holder>>,
     },
     /// Some of several requested locks are held by others, or reserved for others. None was acquired.
@@ -98,7 +98,7 @@ pub enum LockError {
 fn held(holder: &Option<Box<Holder>>) -> String {
     match holder {
         Some(holder) => format!("which {} holds", holder.owner),
-        None => "and other waiters are ahead".into(),
+        None => "which others acquired first".into(),
     }
 }
 

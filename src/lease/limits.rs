@@ -18,20 +18,13 @@ pub struct Limits {
     pub locks_per_owner: u32,
     /// The most requesters of one lock: 100. Two concurrent requests may exceed it by one.
     pub askers_per_lock: u32,
-    /// The most concurrent waits of one owner: 100.
-    pub waits_per_owner: u32,
     /// The longest wait for a lock: 5 minutes.
     pub longest_wait: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            locks_per_owner: 1_000,
-            askers_per_lock: 100,
-            waits_per_owner: 100,
-            longest_wait: Duration::from_secs(300),
-        }
+        Limits { locks_per_owner: 1_000, askers_per_lock: 100, longest_wait: Duration::from_secs(300) }
     }
 }
 
@@ -43,8 +36,6 @@ pub enum Limit {
     LocksPerOwner,
     /// [`Limits::askers_per_lock`].
     AskersPerLock,
-    /// [`Limits::waits_per_owner`].
-    WaitsPerOwner,
     /// [`Limits::longest_wait`], in milliseconds.
     LongestWait,
 }
@@ -58,9 +49,6 @@ impl Limit {
             }
             Limit::AskersPerLock => {
                 write!(f, "this lock already has {most} requesters (`askers_per_lock`); wait until it is free")
-            }
-            Limit::WaitsPerOwner => {
-                write!(f, "one owner may wait for {most} locks at once (`waits_per_owner`); end one of the waits first")
             }
             Limit::LongestWait => write!(f, "a wait may last at most {most} ms (`longest_wait`); choose a shorter one"),
         })

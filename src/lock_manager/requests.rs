@@ -70,10 +70,7 @@ impl LockManager {
         }
         let (handle, most) = (LockId::random().reveal(), self.limits.askers_per_lock);
         match self.backend.request(&Asking { key, generation, by, note, handle, most }).await? {
-            Asked::Open(request) => {
-                self.hub.touched(key);
-                Ok(request)
-            }
+            Asked::Open(request) => Ok(request),
             Asked::Full => Err(RequestError::LimitReached { limit: Limit::AskersPerLock, most: most.into() }),
             Asked::Changed => {
                 let held_now = self.holders_seen_by(key, Some(&by.id)).await?;
@@ -141,7 +138,6 @@ impl LockManager {
             self.answered(self.backend.hand_over(&self.proof(id), &to, reservation).await?, to_owner_id)
         };
         let handed = seen(self.metrics(), "hand_over", None, hand_over).await?;
-        self.hub.touched(&handed.key);
         tracing::info!(lock = ?handed.key, generation = handed.generation, to = ?handed.owner.id, "lock handed over");
         Ok(self.seen_by(handed, self.owner.as_deref()))
     }

@@ -115,7 +115,7 @@ impl LockManager {
             attempts += 1;
             match self.backend.try_lock_all(&requests).await? {
                 AttemptAll::Granted(holders) => {
-                    let leases = ids.into_iter().zip(holders).map(|(id, holder)| self.granted(id, holder)).collect();
+                    let leases = ids.into_iter().zip(holders).map(|(id, holder)| Lease { id, holder }).collect();
                     return Ok(HeldSet::new(set, leases));
                 }
                 AttemptAll::Refused(refused) => match self.refusal(&set, refused, &owner.id) {
@@ -159,7 +159,6 @@ impl LockManager {
             let released = seen(locks.metrics(), "release_set", None, released).await;
             released.iter().for_each(|released| locks.count("release_lock", released));
             set.lock_ids().iter().for_each(|id| locks.metrics().forget(|| id.hash()));
-            set.keys().iter().for_each(|key| locks.hub.touched(key));
             released.map(drop)
         });
         releasing.await

@@ -10,7 +10,6 @@ use crate::clock::ManualClock;
 pub struct ConnectOptions {
     pub(crate) clock: Option<ManualClock>,
     pub(crate) volatile: bool,
-    pub(crate) poll_interval: Option<Duration>,
     pub(crate) connections: Option<NonZeroU32>,
     idle: Option<Duration>,
     guarded: Option<Duration>,
@@ -199,16 +198,6 @@ impl ConnectOptions {
     #[must_use]
     pub fn allow_unsafe_durability(mut self) -> Self {
         self.volatile = true;
-        self
-    }
-
-    /// The interval for polling the changes of other processes to locks that are watched or waited for. Polling costs one statement per
-    /// process, and runs only while there are watchers or waiters. Changes in this process are seen at once.
-    ///
-    /// The default is 1 s; on PostgreSQL 5 s while notifications of other processes arrive.
-    #[must_use]
-    pub fn poll_interval(mut self, interval: Duration) -> Self {
-        self.poll_interval = Some(interval);
         self
     }
 }

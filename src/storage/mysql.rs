@@ -32,7 +32,6 @@ mod statements;
 mod sweep;
 mod transaction;
 mod values;
-mod watch;
 mod written;
 
 use std::time::Duration;
@@ -135,7 +134,6 @@ macro_rules! again {
         }
     }};
 }
-use again;
 
 fn capabilities(flavour: Flavour, version: &str, writers: &Writers, writer: Option<WriterHost>) -> Capabilities {
     let several_writers = matches!(writers, Writers::Several(_));

@@ -27,7 +27,6 @@ mod statements;
 mod sweep;
 mod transaction;
 mod values;
-mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;

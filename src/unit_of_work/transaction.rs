@@ -20,7 +20,6 @@ use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::poisonable::Poisonable;
 use crate::unit_of_work::retry::{RetryReason, random_fraction};
 use crate::unit_of_work::versions::{Versions, Watched};
-use crate::watch::News;
 
 /// A writing transaction. Dropping it rolls back.
 ///
@@ -36,8 +35,6 @@ pub struct Transaction {
     lock_order: Option<(Vec<LockKey>, LockOrder)>,
     /// The backend that resolves a commit whose answer was lost, if that is enabled.
     resolver: Option<Arc<dyn Backend>>,
-    /// The events for subscribers, published after the commit.
-    pub(crate) news: News,
     /// Its database, and the budget for all of its waits.
     pub(super) home: Database,
     pub(super) wait: Wait,
@@ -63,7 +60,6 @@ impl Transaction {
             versions: Versions::default(),
             lock_order: order.map(|order| (Vec::new(), order)),
             resolver,
-            news: News::new(home.hub()),
             home: home.clone(),
             wait,
             releases: Vec::new(),
@@ -126,7 +122,6 @@ impl Transaction {
                 }
             }
         }
-        self.news.tell();
         Ok(())
     }
 
@@ -210,7 +205,6 @@ impl Transaction {
         });
         let (key, version) = insert.await?;
         self.versions.written(&key, version);
-        self.news.saved(&key, version, mapping.revisions > 0);
         Ok(version)
     }
 
@@ -225,7 +219,6 @@ impl Transaction {
         let inserted = self.database.run(async |tx| tx.insert(mapping, key, rows, &author).await).await?;
         if let Some(version) = inserted {
             self.versions.written(key, version);
-            self.news.saved(key, version, mapping.revisions > 0);
         }
         Ok(inserted)
     }
@@ -244,7 +237,6 @@ impl Transaction {
         let saved = self.database.run(async |tx| tx.save(&save).await).await?;
         if let Saved::Done = saved {
             self.versions.written(key, to);
-            self.news.saved(key, to, mapping.revisions > 0);
         }
         Ok(saved)
     }
@@ -309,7 +301,6 @@ impl Transaction {
         tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
         self.database.begin_again().await?;
         self.versions = Versions::default();
-        self.news.forget();
         if let Some((held, _)) = &mut self.lock_order {
             held.clear();
         }

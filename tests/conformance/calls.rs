@@ -39,7 +39,7 @@ calls! {
         HandOver = "LockManager::hand_over", CheckSet = "LockManager::check_set",
         KeepSetAlive = "LockManager::keep_set_alive", Lost = "LeaseGuard::lost", RunUnderGuard = "LeaseGuard::run",
         Holders = "LockManager::holders", List = "Listing::run", History = "History::run",
-        HeldByType = "LockManager::held_by_type", Sweep = "Sweep::run", NextEvent = "Watch::next", EventStream = "Watch";
+        HeldByType = "LockManager::held_by_type", Sweep = "Sweep::run";
     "Calls in a transaction that saves under the lease: nothing of it holds the key."
     SAVING:
         Begin = "Database::begin", BeginWithin = "Database::begin_within", Retry = "Database::retry",
@@ -61,7 +61,7 @@ calls! {
         Get = "Repository::get", GetMany = "Repository::get_many", PageOf = "Repository::page",
         Exists = "Repository::exists", Count = "Repository::count", GetAt = "Repository::get_at",
         Changes = "Repository::changes", Check = "Database::check", CheckMapping = "Database::check_mapping",
-        LookNow = "Database::look_now", ForgetOperations = "Database::forget_operations";
+        ForgetOperations = "Database::forget_operations";
 }
 
 /// Calls that are not dropped, each with its reason.

@@ -62,7 +62,6 @@ pub mod trees;
 pub mod updates;
 pub mod versions;
 pub mod waiting;
-pub mod watching;
 
 pub use bad_input::{absurd_times, control_characters, edited_by_hand, names_that_look_alike, together, unnameable};
 pub use classic::{clocks, fencing, late_beats, late_checks, taking_at_once, taking_inside_work};
@@ -197,19 +196,16 @@ macro_rules! conformance {
                 leaving_an_advisory_lease_keeps_the_others,
                 breaking_an_advisory_lease_ends_that_one_only;
             waiting:
-                waiters_acquire_in_arrival_order_across_processes,
-                waiter_acquires_a_broken_or_expired_lock,
-                the_place_of_a_process_that_died_is_skipped,
-                dropped_wait_blocks_nobody,
-                lease_granted_after_the_wait_ended_is_released,
+                waiter_acquires_a_released_broken_or_expired_lock,
+                each_of_many_waiters_acquires_the_lock_once,
+                dropped_wait_leaves_nothing_behind,
                 wait_times_out_and_names_the_holder,
-                hand_over_goes_to_its_recipient_before_waiters,
-                lock_id_has_one_queue_position,
-                advisory_locks_and_invalid_keys_have_no_queue,
+                waits_with_one_lock_id_get_one_lease,
+                advisory_locks_and_invalid_keys_are_not_waited_for,
                 waiting_ends_when_the_database_is_closed,
                 wait_behind_its_owners_requests_ends_at_its_deadline,
                 closing_returns_while_a_transaction_is_open,
-                waits_per_owner_and_their_length_are_limited;
+                length_of_a_wait_is_limited;
             guard_limits:
                 busy_guarded_transaction_ends_at_its_limit,
                 idle_guarded_transaction_ends_at_its_limit,
@@ -228,22 +224,6 @@ macro_rules! conformance {
                 dropped_wait_does_not_affect_another_with_its_lock_id,
                 lease_survives_a_dropped_repeated_request,
                 repeated_request_keeps_the_lease_of_a_dropped_one;
-            watching:
-                first_event_is_a_snapshot_of_each_key,
-                every_end_of_a_lease_is_reported_with_author_and_reason,
-                releasing_save_reports_release_and_version,
-                transfer_requests_and_waiters_are_reported,
-                presence_changes_are_reported,
-                resumed_lease_is_reported,
-                shared_holders_are_reported_one_by_one,
-                set_events_are_reported_per_key,
-                hidden_holders_are_redacted_for_watchers,
-                processes_see_each_others_events,
-                no_holder_change_between_two_polls_is_lost,
-                slow_subscriber_gets_a_snapshot_of_missed_events,
-                poll_is_one_statement_for_many_watchers,
-                a_thousand_keys_are_watched_at_once,
-                no_poll_without_watchers;
             taking_at_once:
                 one_of_many_acquires_an_expired_lease,
                 one_of_two_waiters_gets_an_expired_lease,

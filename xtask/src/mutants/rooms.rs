@@ -41,7 +41,6 @@ pub(super) const ROOMS: [Room; 9] = [
         "storage::server::hosts::",
     ),
     Room::new("row locks", &["src/row_lock"], SMALL, "row_lock::"),
-    Room::new("watch", &["src/watch/diff.rs"], SMALL, "watch::diff::"),
     Room::new("errors", &["src/error"], WHOLE, "error::"),
     Room::new(
         "conditions, differences, values",
