@@ -39,8 +39,7 @@ impl ConnectOptions {
 
     /// Opens at most this many connections for transactions and loads; the default is 10. (On SQLite: for reading, 4 by default, besides
     /// the one that writes.) On PostgreSQL and MariaDB up to twelve more are reserved for the lock manager, so that heartbeats succeed
-    /// while all others are busy, and on PostgreSQL one more listens while locks are watched; they are opened on demand. So with the
-    /// default a server must allow 23 connections per process (22 on MariaDB and MySQL).
+    /// while all others are busy; they are opened on demand. So with the default a server must allow 22 connections per process.
     #[must_use]
     pub fn max_connections(mut self, connections: NonZeroU32) -> Self {
         self.connections = Some(connections);

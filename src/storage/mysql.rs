@@ -96,7 +96,13 @@ impl MySql {
 
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        migrate::migrate(&self.connections.pool, migrator, None, self.connections.several_writers).await
+        migrate::migrate(
+            &self.connections.pool,
+            migrator,
+            migrate::Whose::Application,
+            self.connections.several_writers,
+        )
+        .await
     }
 
     /// Runs an operation in a transaction of its own, and commits it if `keep` accepts the answer.

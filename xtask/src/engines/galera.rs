@@ -8,25 +8,26 @@ use testkit::{Galera, Kind, status_within};
 use super::LONGEST;
 use crate::debian;
 use crate::servers::{cargo, root};
+use crate::steps::VERIFY;
 
 /// Its name for `--only`.
 pub(super) const NAME: &str = "galera";
 
-/// The programs of the suite. Not `mysql_lost_answers`: it loses the message with the word `commit`, which is another one here, because the
-/// operation id is written by a message of its own.
-const PROGRAMS: [&str; 4] = ["--test", "mysql", "--test", "mysql_random_edits"];
+/// The tests of the suite. Not `answers`: it loses the message with the word `commit`, which is another one here, because the operation id is
+/// written by a message of its own.
+const TESTS: [&str; 5] = ["mysql::", "--skip", "both::", "--skip", "mysql::answers::"];
 
 /// The tests of the suite that cannot pass where several nodes accept writes, and the reason.
 const EXCEPT: [(&str, &str); 1] = [(
-    "row_locks::readers_share_a_row_and_a_writer_waits_for_both",
+    "mysql::row_locks::readers_share_a_row_and_a_writer_waits_for_both",
     "a row that is locked for reading is written, so it is not shared (`Capabilities::shared_locks`)",
 )];
 
 /// The suite on one node.
 fn suite() -> Vec<&'static str> {
-    let all = ["test", "--workspace", "--all-features", "--no-fail-fast"];
-    let all = all.into_iter().chain(PROGRAMS).chain(["--", "--exact"]);
-    all.chain(EXCEPT.iter().flat_map(|(test, _)| ["--skip", *test])).collect()
+    let all = ["test", "--workspace", "--all-features", "--no-fail-fast", "--test", "on_servers", "--"];
+    let except = EXCEPT.iter().flat_map(|(test, _)| ["--skip", *test]);
+    all.into_iter().chain(TESTS).chain(except).collect()
 }
 
 /// The guarantees across nodes, on a cluster of their own.
@@ -34,7 +35,7 @@ const ACROSS: [&str; 5] = ["test", "--workspace", "--all-features", "--test", "g
 
 /// The command lines.
 pub(super) fn line() -> String {
-    format!("{}=… cargo {}; cargo {}", Kind::MariaDb.variable(), suite().join(" "), ACROSS.join(" "))
+    format!("{}=… cargo {}; cd {VERIFY} && cargo {}", Kind::MariaDb.variable(), suite().join(" "), ACROSS.join(" "))
 }
 
 /// Runs both; returns the tested version.
@@ -48,14 +49,14 @@ pub(super) fn test() -> Result<String, String> {
                    where variable_name = 'wsrep_provider_version'";
     let version = galera.nodes()[0].query("information_schema", version).map_err(|error| error.to_string())?;
     let url = galera.urls().into_iter().next().unwrap_or_default();
-    passes(cargo().args(suite()).env(Kind::MariaDb.variable(), url), &version)?;
+    passes(cargo().args(suite()).env(Kind::MariaDb.variable(), url).current_dir(root()), &version)?;
     drop(galera);
-    passes(cargo().args(ACROSS), &version)?;
+    passes(cargo().args(ACROSS).current_dir(root().join(VERIFY)), &version)?;
     Ok(version)
 }
 
 fn passes(command: &mut Command, version: &str) -> Result<(), String> {
-    match status_within(LONGEST, command.current_dir(root())) {
+    match status_within(LONGEST, command) {
         Ok(Some(status)) if status.success() => Ok(()),
         Ok(Some(status)) => Err(format!("{version} ({status})")),
         Ok(None) => Err(format!("{version}: it was ended after {} minutes", LONGEST.as_secs() / 60)),
