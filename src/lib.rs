@@ -37,7 +37,6 @@
 //! | [`storage`] | how to connect, what a database can do, its diagnosis |
 //! | [`unit_of_work`] | databases, transactions, repositories, updates, retries |
 //! | [`lock_manager`] | acquiring, keeping, taking over, listing and sweeping leases |
-//! | [`watch`] | events and snapshots of leases |
 //! | [`clock`] | a clock for tests |
 //!
 //! # Errors
@@ -71,7 +70,6 @@ pub mod storage;
 mod telemetry;
 pub mod unit_of_work;
 pub mod version;
-pub mod watch;
 
 pub use aggregate::{Aggregate, Entity, Loaded, ValueObject};
 pub use error::Error;

@@ -3,7 +3,6 @@
 
 pub mod children;
 pub(crate) mod diff;
-pub(crate) mod events;
 pub mod mapping;
 pub mod schema;
 mod stored;
@@ -19,7 +18,6 @@ use mapping::{Column, Mapping, MappingError, Rows};
 use value::{RowReader, Value};
 
 pub use children::Children;
-pub use events::{Events, RecordsEvents};
 pub(crate) use stored::Stored;
 pub use value::ValueObject;
 pub use version::{InvalidVersion, Version};

@@ -17,7 +17,6 @@ pub(crate) mod operations;
 mod owner;
 pub(crate) mod policy;
 pub(crate) mod presence;
-pub(crate) mod seen;
 pub(crate) mod shown;
 mod text;
 

@@ -87,7 +87,6 @@ impl LockManager {
                 return Err(Error::NoLock(Box::new(no_lock.seen_by(self.owner.as_deref()))));
             }
         };
-        tx.news.touched(&key);
         repository.assert_unchanged(&mut tx, id, seen).await?;
         gate.still_open()?;
         tx.commit().await?;

@@ -10,7 +10,6 @@ use crate::clock::ManualClock;
 pub struct ConnectOptions {
     pub(crate) clock: Option<ManualClock>,
     pub(crate) volatile: bool,
-    pub(crate) poll_interval: Option<Duration>,
     pub(crate) connections: Option<NonZeroU32>,
     idle: Option<Duration>,
     guarded: Option<Duration>,
@@ -39,8 +38,7 @@ impl ConnectOptions {
 
     /// Opens at most this many connections for transactions and loads; the default is 10. (On SQLite: for reading, 4 by default, besides
     /// the one that writes.) On PostgreSQL and MariaDB up to twelve more are reserved for the lock manager, so that heartbeats succeed
-    /// while all others are busy, and on PostgreSQL one more listens while locks are watched; they are opened on demand. So with the
-    /// default a server must allow 23 connections per process (22 on MariaDB and MySQL).
+    /// while all others are busy; they are opened on demand. So with the default a server must allow 22 connections per process.
     #[must_use]
     pub fn max_connections(mut self, connections: NonZeroU32) -> Self {
         self.connections = Some(connections);
@@ -186,16 +184,6 @@ impl ConnectOptions {
     #[must_use]
     pub fn allow_unsafe_durability(mut self) -> Self {
         self.volatile = true;
-        self
-    }
-
-    /// The interval for polling the changes of other processes to locks that are watched or waited for. Polling costs one statement per
-    /// process, and runs only while there are watchers or waiters. Changes in this process are seen at once.
-    ///
-    /// The default is 1 s; on PostgreSQL 5 s while notifications of other processes arrive.
-    #[must_use]
-    pub fn poll_interval(mut self, interval: Duration) -> Self {
-        self.poll_interval = Some(interval);
         self
     }
 }

@@ -51,7 +51,6 @@ mod sql;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 mod sweeping;
-pub(crate) mod watching;
 
 pub use capabilities::{Capabilities, Granularity, WriterHost};
 pub use connect_options::ConnectOptions;
@@ -82,7 +81,7 @@ macro_rules! answer {
 
 /// A database, and the operations that run in their own transaction.
 #[async_trait]
-pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
+pub(crate) trait Backend: Debug + Send + Sync {
     /// Its capabilities.
     fn capabilities(&self) -> Capabilities;
     /// The maximum number of its connections.

@@ -31,7 +31,6 @@ mod statements;
 mod sweep;
 mod transaction;
 mod values;
-mod watch;
 mod written;
 
 use std::time::Duration;
@@ -139,7 +138,6 @@ macro_rules! again {
         }
     }};
 }
-use again;
 
 fn capabilities(flavour: Flavour, version: &str, writers: &Writers, writer: Option<WriterHost>) -> Capabilities {
     let several_writers = matches!(writers, Writers::Several(_));

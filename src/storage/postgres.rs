@@ -26,7 +26,6 @@ mod statements;
 mod sweep;
 mod transaction;
 mod values;
-mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;

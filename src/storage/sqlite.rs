@@ -28,7 +28,6 @@ mod sweep;
 mod transaction;
 mod turns;
 mod values;
-mod watch;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -16,7 +16,6 @@ use crate::storage::{Address, DriverOptions};
 use crate::storage::{Authorship, Backend, ConnectOptions, Connections};
 use crate::unit_of_work::names::Names;
 use crate::unit_of_work::transaction::Transaction;
-use crate::watch::Hub;
 
 /// A database with tenure's tables. Clones are the same database.
 ///
@@ -27,8 +26,6 @@ pub struct Database {
     backend: Arc<dyn Backend>,
     /// The batches of all its lock managers.
     batch: Batcher,
-    /// The subscribers and waiters of its locks.
-    hub: Hub,
     grants: Grants,
     /// Whether commits carry an operation id.
     resolving: bool,
@@ -82,19 +79,19 @@ impl Database {
         driver: impl Into<DriverOptions>,
         options: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let (finish, interval) = (Finish::of(&options), options.poll_interval);
+        let finish = Finish::of(&options);
         let opened = match driver.into() {
             #[cfg(feature = "sqlite")]
             DriverOptions::Sqlite(driver) => {
-                Self::new(crate::storage::sqlite::Sqlite::open(Address::Options(driver), options).await?, interval)
+                Self::new(crate::storage::sqlite::Sqlite::open(Address::Options(driver), options).await?)
             }
             #[cfg(feature = "postgres")]
             DriverOptions::Postgres(driver) => {
-                Self::new(crate::storage::postgres::Postgres::open(Address::Options(driver), options).await?, interval)
+                Self::new(crate::storage::postgres::Postgres::open(Address::Options(driver), options).await?)
             }
             #[cfg(feature = "mysql")]
             DriverOptions::MySql(driver) => {
-                Self::new(crate::storage::mysql::MySql::open(Address::Options(driver), options).await?, interval)
+                Self::new(crate::storage::mysql::MySql::open(Address::Options(driver), options).await?)
             }
         };
         Ok(finish.done(opened))
@@ -115,21 +112,17 @@ impl Database {
     }
 
     async fn open(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
-        let interval = options.poll_interval;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(Address::Url(url), options).await?, interval));
+            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(Address::Url(url), options).await?));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(Self::new(
-                crate::storage::postgres::Postgres::open(Address::Url(url), options).await?,
-                interval,
-            ));
+            return Ok(Self::new(crate::storage::postgres::Postgres::open(Address::Url(url), options).await?));
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(Self::new(crate::storage::mysql::MySql::open(Address::Url(url), options).await?, interval));
+            return Ok(Self::new(crate::storage::mysql::MySql::open(Address::Url(url), options).await?));
         }
         Err(unknown())
     }
@@ -187,13 +180,11 @@ impl Database {
     }
 
     #[allow(clippy::default_constructed_unit_structs, reason = "with OpenTelemetry it is more than a unit")]
-    pub(crate) fn new(backend: impl Backend + 'static, poll_interval: Option<Duration>) -> Self {
+    pub(crate) fn new(backend: impl Backend + 'static) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(backend);
         let batch = Batcher::new(Arc::clone(&backend), crate::telemetry::metrics::Metrics::default());
-        let hub = Hub::new(Arc::clone(&backend), poll_interval);
         Database {
             batch,
-            hub,
             grants: Grants::new(),
             backend,
             resolving: false,
@@ -309,22 +300,11 @@ impl Database {
         self.backend.capabilities()
     }
 
-    /// Polls everything that is watched or waited for at once, instead of at the next interval. Returns the number of statements. For tests
-    /// that control time.
-    ///
-    /// # Errors
-    /// [`DatabaseError`].
-    #[doc(hidden)]
-    pub async fn look_now(&self) -> Result<usize, DatabaseError> {
-        self.hub.round(true).await
-    }
-
-    /// Waits for the operations in flight, and closes. Clones are closed too; subscribers and waiters get an error.
+    /// Waits for the operations in flight, and closes. Clones are closed too; waiters get an error.
     ///
     /// It returns after five seconds at the latest. A transaction that is open then keeps its connection until it ends; that can still
     /// succeed.
     pub async fn close(&self) {
-        self.hub.close();
         let backend = Arc::clone(&self.backend);
         // It goes on when the time is over, and when the caller is gone.
         let closing = tokio::spawn(async move { backend.close().await });
@@ -337,10 +317,6 @@ impl Database {
 
     pub(crate) fn batch(&self) -> &Batcher {
         &self.batch
-    }
-
-    pub(crate) fn hub(&self) -> &Hub {
-        &self.hub
     }
 
     pub(crate) fn grants(&self) -> &Grants {

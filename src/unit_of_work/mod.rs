@@ -8,7 +8,6 @@ mod lock_guard;
 pub(crate) mod lock_set;
 mod names;
 mod poisonable;
-mod publish;
 mod reading;
 pub(crate) mod repeatable;
 pub(crate) mod repository;
@@ -20,7 +19,6 @@ mod versions;
 
 pub use database::Database;
 pub use lock_set::{LockSet, Locked};
-pub use publish::PublishEvents;
 pub use repeatable::{RepeatableUpdate, Updated};
 pub use repository::{Repository, SkipLocked};
 pub use retry::{Retry, RetryOutcome, RetryReason, Transient};

@@ -19,7 +19,6 @@ use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::poisonable::Poisonable;
 use crate::unit_of_work::retry::{RetryReason, random_fraction};
 use crate::unit_of_work::versions::{Versions, Watched};
-use crate::watch::News;
 
 /// A writing transaction. Dropping it rolls back.
 ///
@@ -33,15 +32,11 @@ pub struct Transaction {
     versions: Versions,
     /// The backend that resolves a commit whose answer was lost, if that is enabled.
     resolver: Option<Arc<dyn Backend>>,
-    /// The events for subscribers, published after the commit.
-    pub(crate) news: News,
     /// Its database, and the budget for all of its waits.
     pub(super) home: Database,
     pub(super) wait: Wait,
     /// The offline locks that the commit releases, and their types.
     pub(super) releases: Vec<(LockId, String)>,
-    /// The reason that recorded events were not published, so that their save cannot be committed.
-    pub(super) unpublished: Option<DatabaseError>,
 }
 
 /// The number of attempts of the first call of a transaction, if the database aborts it.
@@ -60,11 +55,9 @@ impl Transaction {
             author,
             versions: Versions::default(),
             resolver,
-            news: News::new(home.hub()),
             home: home.clone(),
             wait,
             releases: Vec::new(),
-            unpublished: None,
         }
     }
 
@@ -98,9 +91,6 @@ impl Transaction {
         if let Err(poisoned) = self.database.check() {
             return self.give_up(poisoned.into()).await;
         }
-        if let Some(first) = self.unpublished.take() {
-            return self.give_up(DatabaseError::Poisoned(Box::new(first)).into()).await;
-        }
         if let Err(error) = self.author.check() {
             return self.give_up(error).await;
         }
@@ -127,7 +117,6 @@ impl Transaction {
                 }
             }
         }
-        self.news.tell();
         Ok(())
     }
 
@@ -208,7 +197,6 @@ impl Transaction {
         });
         let (key, version) = insert.await?;
         self.versions.written(&key, version);
-        self.news.saved(&key, version, mapping.revisions > 0);
         Ok(version)
     }
 
@@ -223,7 +211,6 @@ impl Transaction {
         let inserted = self.database.run(async |tx| tx.insert(mapping, key, rows, &author).await).await?;
         if let Some(version) = inserted {
             self.versions.written(key, version);
-            self.news.saved(key, version, mapping.revisions > 0);
         }
         Ok(inserted)
     }
@@ -242,7 +229,6 @@ impl Transaction {
         let saved = self.database.run(async |tx| tx.save(&save).await).await?;
         if let Saved::Done = saved {
             self.versions.written(key, to);
-            self.news.saved(key, to, mapping.revisions > 0);
         }
         Ok(saved)
     }
@@ -294,8 +280,6 @@ impl Transaction {
         tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
         self.database.begin_again().await?;
         self.versions = Versions::default();
-        self.unpublished = None;
-        self.news.forget();
         Ok(true)
     }
 }

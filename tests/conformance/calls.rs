@@ -34,7 +34,7 @@ calls! {
         KeepAliveWith = "LockManager::keep_alive_with", Extend = "LockManager::extend_lock_expiration",
         Resume = "LockManager::resume", Break = "LockManager::break_lock", Lost = "LeaseGuard::lost", RunUnderGuard = "LeaseGuard::run",
         Holders = "LockManager::holders", List = "Listing::run", History = "History::run",
-        HeldByType = "LockManager::held_by_type", Sweep = "Sweep::run", NextEvent = "Watch::next", EventStream = "Watch";
+        HeldByType = "LockManager::held_by_type", Sweep = "Sweep::run";
     "Calls in a transaction that saves under the lease: nothing of it holds the key."
     SAVING:
         Begin = "Database::begin", BeginWithin = "Database::begin_within", Retry = "Database::retry",
@@ -55,7 +55,7 @@ calls! {
     READING:
         Get = "Repository::get", GetMany = "Repository::get_many", GetAt = "Repository::get_at",
         Changes = "Repository::changes", Check = "Database::check", CheckMapping = "Database::check_mapping",
-        LookNow = "Database::look_now", ForgetOperations = "Database::forget_operations";
+        ForgetOperations = "Database::forget_operations";
 }
 
 /// Calls that are not dropped, each with its reason.

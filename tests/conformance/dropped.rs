@@ -19,7 +19,6 @@ use super::calls::{ACQUIRING, Call, ENDING, HOLDING, READING, SAVING, UPDATING};
 use super::order::{Counter, Order};
 use super::support::{MINUTE, TestDb, key, kim, lee, random};
 use super::transactions::cancelled_after;
-use super::watching::Events;
 
 /// Far more polls than any of these calls has.
 const MOST: usize = 400;
@@ -143,12 +142,6 @@ impl Case {
             History => none(locks.history(key).run().await.unwrap()),
             HeldByType => none(locks.held_by_type().await.unwrap()),
             Sweep => none(locks.sweep(2 * 24 * 60 * MINUTE).of_type(no.clone()).run().await.unwrap()),
-            NextEvent => none(locks.watch([key.clone()]).unwrap().next().await.unwrap()),
-            EventStream => {
-                let mut events = std::pin::pin!(locks.watch([key.clone()]).unwrap());
-                let next = std::future::poll_fn(|context| futures_core::Stream::poll_next(events.as_mut(), context));
-                none(next.await.unwrap())
-            }
             other => unreachable!("{other:?} belongs to another part"),
         }
     }
@@ -278,7 +271,6 @@ impl Case {
             Changes => none(t.orders.changes(no, 3).await.unwrap()),
             Check => none(t.db.check::<Order>().await.unwrap()),
             CheckMapping => none(t.db.check_mapping(Order::mapping()).await.unwrap()),
-            LookNow => none(t.db.look_now().await.unwrap()),
             ForgetOperations => none(t.db.forget_operations(MINUTE).await.unwrap()),
             other => unreachable!("{other:?} belongs to another part"),
         }
@@ -399,11 +391,9 @@ pub async fn dropped_wait_does_not_affect_another_with_its_lock_id(t: &TestDb) {
     for waits in 0..24 {
         let (key, id) = (key(), LockId::random());
         let held = t.locks.try_lock(&key, &kim()).await.unwrap();
-        let mut events = Events::of(&t.locks, &key).await;
         let ask = || t.locks.lock(&key, &lee()).with_id(id.clone()).within(MINUTE).into_future();
         let (mut first, second) = (ask(), tokio::spawn(ask()));
         assert!(cancelled_after(0, &mut first).await.is_none());
-        events.until_waiting(1).await;
         let (_first, released) = tokio::join!(cancelled_after(waits % 4, first), t.locks.release_lock(held.id()));
         released.unwrap();
         told.push(second.await.unwrap().unwrap());

@@ -18,7 +18,6 @@ pub mod deadlines;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod deadlocks;
 pub mod dropped;
-pub mod events;
 pub mod every_kind;
 pub mod former_life;
 pub mod generated_ids;
@@ -57,7 +56,6 @@ pub mod trees;
 pub mod updates;
 pub mod versions;
 pub mod waiting;
-pub mod watching;
 
 pub use bad_input::{absurd_times, control_characters, edited_by_hand, names_that_look_alike, together, unnameable};
 pub use classic::{clocks, fencing, late_beats, late_checks, taking_at_once, taking_inside_work};
@@ -160,18 +158,16 @@ macro_rules! conformance {
                 concurrent_advisory_leases_have_distinct_generations,
                 advisory_resume_and_new_lease_see_each_other;
             waiting:
-                waiters_acquire_in_arrival_order_across_processes,
-                waiter_acquires_a_broken_or_expired_lock,
-                the_place_of_a_process_that_died_is_skipped,
-                dropped_wait_blocks_nobody,
-                lease_granted_after_the_wait_ended_is_released,
+                waiter_acquires_a_released_broken_or_expired_lock,
+                each_of_many_waiters_acquires_the_lock_once,
+                dropped_wait_leaves_nothing_behind,
                 wait_times_out_and_names_the_holder,
-                lock_id_has_one_queue_position,
-                advisory_locks_and_invalid_keys_have_no_queue,
+                waits_with_one_lock_id_get_one_lease,
+                advisory_locks_and_invalid_keys_are_not_waited_for,
                 waiting_ends_when_the_database_is_closed,
                 wait_behind_its_owners_requests_ends_at_its_deadline,
                 closing_returns_while_a_transaction_is_open,
-                waits_per_owner_and_their_length_are_limited;
+                length_of_a_wait_is_limited;
             guard_limits:
                 busy_guarded_transaction_ends_at_its_limit,
                 idle_guarded_transaction_ends_at_its_limit,
@@ -190,20 +186,6 @@ macro_rules! conformance {
                 dropped_wait_does_not_affect_another_with_its_lock_id,
                 lease_survives_a_dropped_repeated_request,
                 repeated_request_keeps_the_lease_of_a_dropped_one;
-            watching:
-                first_event_is_a_snapshot_of_each_key,
-                every_end_of_a_lease_is_reported_with_author_and_reason,
-                releasing_save_reports_release_and_version,
-                waiters_are_reported,
-                presence_changes_are_reported,
-                resumed_lease_is_reported,
-                hidden_holders_are_redacted_for_watchers,
-                processes_see_each_others_events,
-                no_holder_change_between_two_polls_is_lost,
-                slow_subscriber_gets_a_snapshot_of_missed_events,
-                poll_is_one_statement_for_many_watchers,
-                a_thousand_keys_are_watched_at_once,
-                no_poll_without_watchers;
             taking_at_once:
                 one_of_many_acquires_an_expired_lease,
                 one_of_two_waiters_gets_an_expired_lease,
@@ -403,7 +385,6 @@ macro_rules! conformance {
                 inserted_ticket_is_saved_in_the_same_transaction,
                 given_id_is_inserted_as_it_is_and_once,
                 reused_generated_id_continues_its_version,
-                events_of_a_generated_insert_come_with_its_id,
                 check_accepts_a_generated_id,
                 check_refuses_a_column_that_generates_nothing;
             reading:
@@ -443,13 +424,6 @@ macro_rules! conformance {
                 own_error_in_a_step_names_the_constraint,
                 panicking_step_saves_nothing,
                 own_transient_error_in_a_step_runs_the_update_again;
-            events:
-                recorded_events_are_committed_with_the_save,
-                events_of_inserts_deletes_and_unchanged_aggregates_count,
-                a_rerun_hands_over_the_events_of_its_own_run,
-                save_without_its_events_cannot_be_committed,
-                saves_done_again_hand_over_their_events,
-                merged_update_hands_over_its_events_once;
             lock_guards:
                 hand_written_transaction_is_refused_while_locked,
                 hand_written_transaction_holds_the_lease_to_its_end,

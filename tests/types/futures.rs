@@ -14,7 +14,6 @@ use tenure::{
     storage::ConnectOptions,
     unit_of_work::{LockSet, Retry},
     version::Merge,
-    watch::Watch,
 };
 
 #[derive(Aggregate, Debug)]
@@ -111,7 +110,7 @@ fn repositories(
 }
 
 #[expect(dead_code, reason = "it is compiled, and never run")]
-fn databases(db: &Database, one: Transaction, two: Transaction, watch: &mut Watch) {
+fn databases(db: &Database, one: Transaction, two: Transaction) {
     spawned(Database::connect(""));
     spawned(Database::connect_with("", ConnectOptions::new()));
     spawned(Database::connect_driver(SqliteConnectOptions::new(), ConnectOptions::new()));
@@ -121,14 +120,12 @@ fn databases(db: &Database, one: Transaction, two: Transaction, watch: &mut Watc
     spawned(db.begin());
     spawned(db.begin_within(Wait::No));
     spawned(db.forget_operations(Duration::ZERO));
-    spawned(db.look_now());
     spawned(db.check::<Counter>());
     spawned(db.check_mapping(Counter::mapping()));
     spawned(db.close());
     spawned(db.retry(Retry::transient(1), async || Err::<(), _>(DatabaseError::Deadlock)));
     spawned(one.commit());
     spawned(two.rollback());
-    spawned(watch.next());
 }
 
 /// The names of all public functions that are `async`.

@@ -51,7 +51,7 @@ impl Backend for Link {
         }
     }
     fn connections(&self) -> Connections {
-        Connections { application: 1, lock_table: 1, reserve: 0, listener: 1, writer: 0 }
+        Connections { application: 1, lock_table: 1, reserve: 0, writer: 0 }
     }
     async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
         Ok(Box::new(Work::begin(self, wait).await?))

@@ -24,10 +24,9 @@ const TABLE: &str =
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The tables of tenure that its processes change.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 7] = [
     "tenure_lock",
     "tenure_lock_history",
-    "tenure_lock_waiter",
     "tenure_lock_floor",
     "tenure_revision",
     "tenure_operation",

@@ -8,7 +8,6 @@ use tenure::{
     Aggregate, Database, Error, LockId, LockKey, LockManager, LockMode, Owner, Repository, Wait,
     error::{DatabaseError, UpdateError},
     storage::ConnectOptions,
-    watch::{LockEvent, Watch},
 };
 
 #[derive(Aggregate, Debug)]
@@ -214,56 +213,6 @@ async fn postgres_value_outside_the_rust_type_names_the_column() {
         let refused = stored.get(&id).await.unwrap_err().to_string();
         assert!(refused.contains(words), "{refused}");
     }
-}
-
-/// A process that polls once after it began to listen, and then not for an hour.
-async fn process_without_polling() -> (Database, LockManager, LockKey, Watch) {
-    let hour = ConnectOptions::new().poll_interval(Duration::from_secs(3600));
-    let process = Database::connect_with(&url(), hour).await.unwrap();
-    let (locks, key) = (LockManager::new(&process), LockKey::new("Heard", random()));
-    let mut heard = locks.watch([key.clone()]).unwrap();
-    assert!(matches!(heard.next().await, Some(LockEvent::Snapshot { .. })));
-    (process, LockManager::new(&Database::connect(&url()).await.unwrap()), key, heard)
-}
-
-/// Notifications of another process arrive, for longer than one more poll could explain.
-async fn receives(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
-    let (begun, patience) = (std::time::Instant::now(), Duration::from_secs(20));
-    while begun.elapsed() < Duration::from_secs(3) {
-        let lease = locks.try_lock(key, &Owner::new("kim", "Kim")).await.unwrap();
-        let told = tokio::time::timeout(patience, heard.next()).await.expect("nothing was heard");
-        assert!(
-            matches!(&told, Some(LockEvent::Acquired(holder)) if holder.generation == lease.holder().generation),
-            "{told:?}"
-        );
-        locks.release_lock(lease.id()).await.unwrap();
-        let told = tokio::time::timeout(patience, heard.next()).await.expect("nothing was heard");
-        assert!(
-            matches!(&told, Some(LockEvent::Ended { holder, .. }) if holder.generation == lease.holder().generation),
-            "{told:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn notification_reaches_another_process_without_polling() {
-    let (_process, locks, key, mut heard) = process_without_polling().await;
-    receives(&mut heard, &locks, &key).await;
-}
-
-#[tokio::test]
-async fn listener_reconnects_after_a_lost_connection() {
-    let (process, locks, key, mut heard) = process_without_polling().await;
-    let kill = "select count(pg_terminate_backend(pid)) from pg_locks
-                 where locktype = 'advisory' and mode = 'ShareLock' and classid = x'74656e75'::bigint::oid";
-    // On a slow machine the first poll does not wait for the listener.
-    let killed = async {
-        while sqlx::query_scalar::<_, i64>(kill).fetch_one(process.postgres().unwrap()).await.unwrap() == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), killed).await.expect("nobody listens");
-    receives(&mut heard, &locks, &key).await;
 }
 
 /// SERIALIZABLE fails transactions on different orders: 40 of 100 tries in a measurement. Each connection sets its own level.

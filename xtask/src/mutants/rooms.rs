@@ -20,7 +20,7 @@ const SMALL: &[&str] = &["--lib", "--no-default-features", "--features=sqlite"];
 /// The library's unit tests with all databases.
 const WHOLE: &[&str] = &["--lib", "--all-features"];
 
-pub(super) const ROOMS: [Room; 9] = [
+pub(super) const ROOMS: [Room; 8] = [
     // The model of the engine is not among its tests: it takes minutes.
     Room::new("lease engine", &["src/lease/engine"], SMALL, "lease::engine::tests"),
     Room::new(
@@ -41,7 +41,6 @@ pub(super) const ROOMS: [Room; 9] = [
         "storage::server::hosts::",
     ),
     Room::new("row locks", &["src/row_lock"], SMALL, "row_lock::"),
-    Room::new("watch", &["src/watch/diff.rs"], SMALL, "watch::diff::"),
     Room::new("errors", &["src/error"], WHOLE, "error::"),
     Room::new(
         "differences, values",

@@ -42,18 +42,6 @@ impl<E: Engine> Seated<E> {
         self.0.as_ref().is_some_and(|(hosts, generation)| hosts.generation() != *generation)
     }
 
-    /// Waits until another epoch is in use; for ever in a database with one host.
-    #[cfg(feature = "postgres")]
-    pub(in crate::storage) async fn until_former(&self) {
-        let Some((hosts, _)) = &self.0 else { return std::future::pending().await };
-        let mut found = hosts.found.subscribe();
-        while !self.is_former() {
-            if found.changed().await.is_err() {
-                return std::future::pending().await;
-            }
-        }
-    }
-
     /// Looks for the writer.
     pub(in crate::storage) fn suspect(&self) {
         if let Some((hosts, _)) = &self.0 {
