@@ -22,8 +22,8 @@ mod server;
 #[path = "mysql/waits.rs"]
 mod waits;
 
-use conformance::support::TestDb;
-use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
+use conformance::support::{TestDb, options};
+use tenure::{Database, clock::ManualClock};
 
 /// Whether the server is MySQL and not MariaDB: some names and features differ.
 fn is_mysql(db: &Database) -> bool {
@@ -41,7 +41,7 @@ fn in_transaction(db: &Database) -> &'static str {
 async fn open() -> TestDb {
     let url = testkit::server_url(testkit::Kind::MariaDb);
     let clock = ManualClock::new();
-    let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
+    let db = Database::connect_with(&url, options().clock(clock.clone())).await.unwrap();
     db.migrate(&sqlx::migrate!("tests/tables/mysql")).await.unwrap();
     TestDb::new(db, url, clock, ())
 }

@@ -26,7 +26,7 @@ const TABLE: &str =
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The tables of tenure that its processes change.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 8] = [
     "tenure_lock",
     "tenure_lock_history",
     "tenure_lock_request",
@@ -35,7 +35,6 @@ const TABLES: [&str; 9] = [
     "tenure_revision",
     "tenure_operation",
     "tenure_removed",
-    "tenure_epoch",
 ];
 
 fn deposit(account: &mut Account) -> Result<(), Infallible> {

@@ -7,7 +7,7 @@ use super::claim::{IdFrom, RunToEnd, Unclaimed};
 use crate::error::{LeaseError, LeaseSetError, LockError};
 use crate::lease::{Lease, LockId, LockKey, NoLock, Owner};
 use crate::lock_manager::set::{HeldSet, LeaseSet};
-use crate::storage::{Attempt, AttemptAll, LockAnswer, LockHash, LockOp, LockRequest, Proof};
+use crate::storage::{Attempt, AttemptAll, LockAnswer, LockOp, LockRequest, Proof};
 use crate::telemetry::outcome::{Outcome, seen};
 use crate::unit_of_work::retry::random_fraction;
 use crate::unit_of_work::transaction::Transaction;
@@ -84,12 +84,8 @@ impl LockManager {
         let set = LeaseSet::of(id, keys)?;
         let (locks, asked, owner) = (self.clone(), set.clone(), owner.clone());
         let taking = RunToEnd::new(|_gone| async move {
-            let ids: Vec<LockHash> = asked.lock_ids().iter().map(LockId::hash).collect();
-            let gate = locks.gate(&ids.iter().zip(asked.keys()).collect::<Vec<_>>()).await?;
             let held = locks.take_set(asked, &owner).await;
-            let held = held.map(|held| Unclaimed::all(held.into_leases(), locks, from))?;
-            gate.still_open()?;
-            Ok(held)
+            held.map(|held| Unclaimed::all(held.into_leases(), locks, from))
         });
         let taking =
             async { Result::<_, LockError>::map(taking.await, |leases| HeldSet::new(set, leases.claim_all())) };

@@ -23,9 +23,6 @@ use crate::watch::{Called, QueueEntry, random};
 /// The pause before a retry after the database did not answer.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest pause before a retry while nothing is granted after a failover. In between, a caller that is gone is noticed.
-const PAUSED: Duration = Duration::from_secs(1);
-
 impl LockManager {
     /// Queues for the lock and acquires it in the order of arrival, across processes. Await it.
     ///
@@ -307,11 +304,6 @@ impl Waiter {
         match self.ask().await {
             Ok(confirmed) => Ok(Some(confirmed)),
             Err(LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. }) => Ok(None),
-            Err(LockError::Database(DatabaseError::GrantsPaused { remaining })) => {
-                let left = self.within.saturating_sub(self.asked.elapsed());
-                tokio::time::sleep(remaining.min(left).min(PAUSED)).await;
-                Ok(None)
-            }
             Err(LockError::Database(error)) if error.is_retryable() => {
                 tracing::debug!(%error, lock = ?self.key, "a lock that became free was not taken yet; trying again");
                 let left = self.within.saturating_sub(self.asked.elapsed());

@@ -43,13 +43,11 @@ impl Backend for Link {
         Capabilities {
             database: "simulated".into(),
             granularity: Granularity::Database,
-            several_writers: false,
             shared_locks: false,
             skip_locked: false,
             names_blocker: false,
             heartbeats_pass_saves: false,
             compares_decimals: false,
-            writer: None,
         }
     }
     fn connections(&self) -> Connections {

@@ -60,10 +60,10 @@ pub(crate) mod sqlite;
 mod sweeping;
 pub(crate) mod watching;
 
-pub use capabilities::{Capabilities, Granularity, WriterHost};
+pub use capabilities::{Capabilities, Granularity};
 pub use connect_options::ConnectOptions;
 pub use connections::Connections;
-pub use diagnosis::{CertificateCheck, Diagnosis, HostState, Setting, Transport, Writers};
+pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport, Writers};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) use driver::Address;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
@@ -97,10 +97,6 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     fn capabilities(&self) -> Capabilities;
     /// The maximum number of its connections.
     fn connections(&self) -> Connections;
-    /// The remaining time in which nothing is granted, because a failover may have lost leases.
-    fn pause_of_grants(&self) -> Option<Duration> {
-        None
-    }
     /// The password of connections that are opened from now on.
     fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
         Err(DatabaseError::Unsupported("this database has no password"))

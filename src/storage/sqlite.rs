@@ -106,13 +106,11 @@ fn capabilities(version: String) -> Capabilities {
     Capabilities {
         database: format!("SQLite {version}"),
         granularity: Granularity::Database,
-        several_writers: false,
         shared_locks: false,
         skip_locked: false,
         names_blocker: false,
         heartbeats_pass_saves: false,
         compares_decimals: false,
-        writer: None,
     }
 }
 

@@ -155,7 +155,7 @@ impl<'t> Loader<'t> {
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<(), DatabaseError> {
-        self.leases(Which::Exclusive(&[key]), Hold::Reserve).await?;
+        self.leases(Which::Exclusive(&[key]), Hold::Replace).await?;
         let now = self.now;
         if self.rows.exclusive(key).is_some_and(|row| row.shared && !row.alive(now)) {
             // A later statement, which sees leases that were granted before the row was locked.

@@ -14,7 +14,6 @@ use super::deadline::{Flavour, RowLock, jitter};
 use super::errors::{classify, is_duplicate};
 use super::load::afterwards;
 use super::session::{Session, Statement};
-use super::written;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
@@ -268,7 +267,7 @@ impl Hold {
         match self {
             Hold::No => RowLock::None,
             Hold::Latest => afterwards(flavour, RowLock::Update),
-            Hold::Guard | Hold::Change | Hold::Replace | Hold::Reserve => RowLock::Update,
+            Hold::Guard | Hold::Change | Hold::Replace => RowLock::Update,
         }
     }
 }
@@ -374,16 +373,7 @@ impl LeaseTables<'_> {
 #[async_trait]
 impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
-        let found = self.select(which, hold.row_lock(self.session.flavour())).await?;
-        let stays = |row: &LeaseRow| match hold {
-            Hold::Guard => found.clock.is_some_and(|now| row.alive(now)),
-            Hold::Reserve => true,
-            Hold::No | Hold::Latest | Hold::Change | Hold::Replace => false,
-        };
-        for LeaseRow { place, .. } in found.rows.iter().filter(|row| stays(row)) {
-            written::lock(self.session, &place.key, &place.slot).await?;
-        }
-        Ok(found)
+        self.select(which, hold.row_lock(self.session.flavour())).await
     }
 
     async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {

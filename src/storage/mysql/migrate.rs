@@ -1,7 +1,5 @@
 //! Creates tenure's tables, in one process at a time, also after an interruption. (A transaction cannot contain changes of tables here.)
 
-mod together;
-
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::{AssertSqlSafe, MySqlConnection, MySqlPool};
 
@@ -27,26 +25,15 @@ macro_rules! lock_name {
 /// Migrates in one process at a time. sqlx tries to ensure that, but requests its lock in a way that MariaDB answers with null at once. A
 /// transaction cannot contain changes of tables here, so an interrupted migration is half done: for tenure's own tables it is then
 /// completed.
-///
-/// On a cluster with several writers that lock is the node's own, so there is another one for all nodes.
-pub(super) async fn migrate(
-    pool: &MySqlPool,
-    migrator: &Migrator,
-    own: Option<Flavour>,
-    several_writers: bool,
-) -> Result<(), DatabaseError> {
+pub(super) async fn migrate(pool: &MySqlPool, migrator: &Migrator, own: Option<Flavour>) -> Result<(), DatabaseError> {
     let mut connection = pool.acquire().await.map_err(classify)?;
     // In every case the lock ends with the connection.
     connection.close_on_drop();
     let lock = concat!("select get_lock(", lock_name!(), ", 60)");
     let locked: Option<i64> = sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(classify)?;
     if locked != Some(1) {
-        return Err(busy());
+        return Err(DatabaseError::Busy("another process is still making the tables"));
     }
-    let turn = match several_writers {
-        true => Some(together::Turn::wait(&mut connection).await?),
-        false => None,
-    };
     let done = match (migrator.run_direct(None, &mut *connection, false).await, own) {
         (Err(MigrateError::Dirty(_)), Some(flavour)) => {
             repair(&mut connection, migrator, flavour).await.map_err(classify)?;
@@ -54,18 +41,9 @@ pub(super) async fn migrate(
         }
         (done, _) => done,
     };
-    let ended = match turn {
-        Some(turn) => turn.end(&mut connection).await,
-        None => Ok(()),
-    };
     done.map_err(|error| migration::failed(error, classify))?;
-    ended?;
     let unlock = sqlx::query(concat!("select release_lock(", lock_name!(), ")"));
     unlock.execute(&mut *connection).await.map(drop).map_err(classify)
-}
-
-fn busy() -> DatabaseError {
-    DatabaseError::Busy("another process is still making the tables")
 }
 
 /// Repairs an interrupted migration. On MariaDB our migrations can be repeated: they create only what is missing. MySQL has no `if not

@@ -197,7 +197,7 @@ impl LeaseRows for LeaseTables<'_> {
             // Waits for changes of the key columns, which every end of a lease is, and not for heartbeats.
             Hold::Guard => locking(&rows, "for key share of l", skip),
             Hold::Change => locking(&rows, "for no key update of l", skip),
-            Hold::Replace | Hold::Reserve => locking(&rows, "for update of l", skip),
+            Hold::Replace => locking(&rows, "for update of l", skip),
         };
         let query = sqlx::query(AssertSqlSafe(select)).bind(self.now);
         let query = match which {
@@ -238,7 +238,7 @@ impl LeaseRows for LeaseTables<'_> {
         let rows = "tenure_lock_request l where l.kind = $2 and l.id = $3 order by l.asker_id";
         let select = match hold {
             Hold::No | Hold::Latest => format!("select l.*, tenure_now($1) as clock from {rows}"),
-            Hold::Guard | Hold::Change | Hold::Replace | Hold::Reserve => locking(rows, "for update of l", ""),
+            Hold::Guard | Hold::Change | Hold::Replace => locking(rows, "for update of l", ""),
         };
         let query = sqlx::query(AssertSqlSafe(select)).bind(self.now).bind(key.kind()).bind(key.id());
         self.fetch(query, request).await

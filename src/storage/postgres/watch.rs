@@ -1,10 +1,8 @@
 //! Polling keys, and the queue of waiters. `$1` is the time of a test, or null, in every statement with a time.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
+use sqlx::PgConnection;
 use sqlx::postgres::{PgListener, PgPoolOptions};
-use sqlx::{PgConnection, Postgres};
 
 use super::errors::classify;
 use crate::clock::millis;
@@ -12,7 +10,6 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::seen::Seen;
 use crate::storage::LockHash;
-use crate::storage::server::hosts::{self, Seated};
 use crate::storage::watching::{Listener, Look, PLACE_TTL, SWEPT_AFTER, Ticket, WatchRow, Watching};
 
 /// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together.
@@ -156,18 +153,10 @@ impl Watching for super::Postgres {
     async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {
         // A connection of its own: it is used as long as there are watchers, and those of the pool are for work.
         let options = (*self.pool.connect_options()).clone();
-        let seated = Seated::now(self.pools.hosts.as_ref());
-        let guard = self.pools.hosts.as_ref().map(Arc::downgrade);
-        let own = PgPoolOptions::new()
-            .max_connections(1)
-            .after_connect(move |connection, _| {
-                let guard = guard.clone();
-                Box::pin(async move { hosts::admit(guard.as_ref(), connection).await })
-            })
-            .connect_lazy_with(options);
+        let own = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
         let mut listener = PgListener::connect_with(&own).await.map_err(classify)?;
         listener.listen("tenure_lock").await.map_err(classify)?;
-        let mut listening = Listening { listener, seated };
+        let mut listening = Listening { listener };
         listening.be_known().await?;
         Ok(Box::new(listening))
     }
@@ -175,7 +164,6 @@ impl Watching for super::Postgres {
 
 struct Listening {
     listener: PgListener,
-    seated: Seated<Postgres>,
 }
 
 impl Listening {
@@ -189,12 +177,7 @@ impl Listening {
 #[async_trait]
 impl Listener for Listening {
     async fn heard(&mut self) -> Result<Option<String>, DatabaseError> {
-        let heard = tokio::select! {
-            heard = self.listener.try_recv() => heard.map_err(classify),
-            // The old primary may still be connected, and nobody announces anything there.
-            () = self.seated.until_former() => Err(DatabaseError::ConnectionLost(Seated::<Postgres>::former().into())),
-        };
-        match heard? {
+        match self.listener.try_recv().await.map_err(classify)? {
             Some(told) => Ok(Some(told.payload().to_owned())),
             None => {
                 self.be_known().await?;

@@ -1,5 +1,5 @@
 //! A Galera cluster of three nodes that all accept writes, of the installed MariaDB: Debian's package has the provider. The suite of MariaDB
-//! runs on one node of it, and the guarantees across nodes have a test program of their own.
+//! runs on one node of it, as it declares, and what concerns several nodes has a test program of its own.
 
 use std::process::Command;
 
@@ -12,24 +12,15 @@ use crate::servers::{cargo, root};
 /// Its name for `--only`.
 pub(super) const NAME: &str = "galera";
 
-/// The programs of the suite. Not `mysql_lost_answers`: it loses the message with the word `commit`, which is another one here, because the
-/// operation id is written by a message of its own.
+/// The programs of the suite that declare one writer node.
 const PROGRAMS: [&str; 4] = ["--test", "mysql", "--test", "mysql_random_edits"];
-
-/// The tests of the suite that cannot pass where several nodes accept writes, and the reason.
-const EXCEPT: [(&str, &str); 1] = [(
-    "row_locks::readers_share_a_row_and_a_writer_waits_for_both",
-    "a row that is locked for reading is written, so it is not shared (`Capabilities::shared_locks`)",
-)];
 
 /// The suite on one node.
 fn suite() -> Vec<&'static str> {
-    let all = ["test", "--workspace", "--all-features", "--no-fail-fast"];
-    let all = all.into_iter().chain(PROGRAMS).chain(["--", "--exact"]);
-    all.chain(EXCEPT.iter().flat_map(|(test, _)| ["--skip", *test])).collect()
+    ["test", "--workspace", "--all-features", "--no-fail-fast"].into_iter().chain(PROGRAMS).collect()
 }
 
-/// The guarantees across nodes, on a cluster of their own.
+/// What concerns several nodes, on a cluster of its own.
 const ACROSS: [&str; 5] = ["test", "--workspace", "--all-features", "--test", "galera"];
 
 /// The command lines.
@@ -40,9 +31,6 @@ pub(super) fn line() -> String {
 /// Runs both; returns the tested version.
 pub(super) fn test() -> Result<String, String> {
     debian::install(&[Kind::MariaDb.package()])?;
-    for (test, reason) in EXCEPT {
-        println!("==> {NAME}: without {test}: {reason}");
-    }
     let galera = Galera::start(3, &[("max_connections", "400")]).map_err(|error| error.to_string())?;
     let version = "select concat(version(), ', Galera ', variable_value) from information_schema.global_status \
                    where variable_name = 'wsrep_provider_version'";
