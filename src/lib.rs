@@ -67,6 +67,7 @@ pub mod row_lock;
 #[cfg(feature = "sea-orm")]
 pub mod sea_orm;
 #[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+#[path = "../verify/simulation/mod.rs"]
 mod simulation;
 pub mod storage;
 mod telemetry;

@@ -21,14 +21,14 @@ const FLAGS: [&str; 8] = [
 ];
 
 /// A ChromeDriver of one story. It ends with it.
-pub(crate) struct Driver {
+pub struct Driver {
     process: Child,
     address: String,
 }
 
 impl Driver {
     /// Starts one on a free port.
-    pub(crate) fn start() -> Driver {
+    pub fn start() -> Driver {
         let process = Command::new("chromedriver")
             .arg("--port=0")
             .stdin(Stdio::null())
@@ -47,7 +47,7 @@ impl Driver {
 
     /// A browser with this profile, of a person who reads this language. With `has_memory` it shows a left page from its back/forward
     /// cache; without, it loads the page again and restores the fields.
-    pub(crate) async fn browser(&self, profile: &Path, language: &str, has_memory: bool) -> WebDriver {
+    pub async fn browser(&self, profile: &Path, language: &str, has_memory: bool) -> WebDriver {
         let browser = async {
             let mut wishes = DesiredCapabilities::chrome();
             for flag in FLAGS {

@@ -7,13 +7,13 @@
 //! With `TENURE_SCREENSHOTS=directory`, [`Person::photo`] writes pictures there, and so does every step that fails.
 
 mod axe;
-pub mod chaos;
 mod driver;
 mod person;
 mod story;
 
 use std::time::Duration;
 
+pub use driver::Driver;
 pub use person::Person;
 pub use story::{EDIT, ORDER, Story};
 pub use thirtyfour::Key;

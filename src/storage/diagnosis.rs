@@ -5,6 +5,7 @@ use std::fmt;
 use crate::error::DatabaseError;
 use crate::storage::Connections;
 use crate::storage::capabilities::Capabilities;
+use crate::storage::sql::migration;
 
 /// The state of a database, read without changing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,7 +159,7 @@ impl Diagnosis {
     /// are none yet.
     pub fn is_healthy(&self) -> bool {
         self.settings.iter().all(|setting| setting.good)
-            && !self.is_newer()
+            && self.usable().is_ok()
             && !matches!(self.writers, Writers::Refused(_))
     }
 
@@ -167,17 +168,27 @@ impl Diagnosis {
         self.applied.iter().any(|number| !self.known.contains(number))
     }
 
-    /// Refuses a database that a newer release has migrated.
-    pub(crate) fn not_newer(&self) -> Result<(), DatabaseError> {
+    /// Refuses a database that a newer release has migrated, or a checkout before the first release.
+    pub(crate) fn usable(&self) -> Result<(), DatabaseError> {
+        if self.is_unreleased() {
+            return Err(DatabaseError::Schema(migration::UNRELEASED.to_owned()));
+        }
         match self.is_newer() {
             true => Err(DatabaseError::Schema(format!("it is {}; use the newer release", self.schema()))),
             false => Ok(()),
         }
     }
 
+    fn is_unreleased(&self) -> bool {
+        self.applied.iter().any(|number| *number < migration::FIRST)
+    }
+
     fn schema(&self) -> String {
         let list = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         let missing: Vec<_> = self.known.iter().copied().filter(|number| !self.applied.contains(number)).collect();
+        if self.is_unreleased() {
+            return format!("UNRELEASED: {}", migration::UNRELEASED);
+        }
         match (self.is_newer(), &missing[..]) {
             (true, _) => {
                 format!("NEWER than this release: it has {}, known are {}", list(&self.applied), list(&self.known))

@@ -35,6 +35,7 @@ mod connect_options;
 mod connections;
 pub(crate) mod diagnosis;
 #[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+#[path = "../../verify/differential/mod.rs"]
 mod differential;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod driver;

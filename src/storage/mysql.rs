@@ -92,7 +92,7 @@ impl MySql {
 
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        migrate::migrate(&self.connections.pool, migrator, None).await
+        migrate::migrate(&self.connections.pool, migrator, migrate::Whose::Application).await
     }
 
     /// Runs an operation in a transaction of its own, and commits it if `keep` accepts the answer.

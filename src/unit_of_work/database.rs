@@ -179,7 +179,7 @@ impl Database {
     /// As [`diagnose`](Self::diagnose); [`DatabaseError::Schema`] if a newer release wrote the tables.
     pub async fn migration_script(url: &str, options: ConnectOptions) -> Result<String, DatabaseError> {
         let diagnosis = Self::diagnose_with(url, options).await?;
-        diagnosis.not_newer()?;
+        diagnosis.usable()?;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
             return Ok(crate::storage::sqlite::script(&diagnosis.applied));

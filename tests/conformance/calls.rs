@@ -1,4 +1,4 @@
-//! Every public call that waits: `dropped.rs` drops each of them, and `tests/dropped_calls.rs` compares the list with the source.
+//! Every public call that waits: `dropped.rs` drops each of them, and `tests/repository/dropped_calls.rs` compares the list with the source.
 
 macro_rules! calls {
     ($($about:literal $group:ident: $($call:ident = $path:literal),+;)+) => {

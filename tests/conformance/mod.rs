@@ -1,4 +1,4 @@
-//! The guarantees of every database, listed once. A leaf (`tests/sqlite.rs`) opens its database and gets one test
+//! The guarantees of every database, listed once. A leaf (`tests/on_sqlite/suite.rs`) opens its database and gets one test
 //! per line; the name of a test is the guarantee.
 
 pub mod advisory;

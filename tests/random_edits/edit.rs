@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::assembly::{Assembly, Invoice, Module, Note, Part, Seal, Size, Step};
+use crate::conformance::assembly::{Assembly, Invoice, Module, Note, Part, Seal, Size, Step};
 
 /// Keys that a careless collation would treat as equal, or sort differently.
 const RACKS: [&str; 5] = ["tea", "Tea", "tea ", "커피", "it's"];

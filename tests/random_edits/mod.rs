@@ -1,16 +1,15 @@
 //! For any sequence of random edits at any depth, the database equals the model, and the version equals 1 + the number of
 //! saves that changed something. A leaf opens its database and sets the number of cases.
 
-#[path = "../conformance/assembly.rs"]
-pub mod assembly;
 mod edit;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use tenure::{Database, LockId, Repository};
 
-use assembly::Assembly;
 use edit::{Edit, edit};
+
+use crate::conformance::assembly::Assembly;
 
 /// Runs `cases` random sequences of edits of an assembly, all of them in one database and over one pool.
 pub fn the_database_equals_the_model_after_any_edits(cases: u32, open: impl AsyncFnOnce() -> Database) {

@@ -9,6 +9,7 @@ use crate::debian;
 use crate::engines::{self, Ready};
 use crate::patroni;
 use crate::servers::{cargo, root};
+use crate::steps::VERIFY;
 
 /// One selection of packages and features, so that nothing is built anew.
 const BUILD: [&str; 4] = ["build", "--workspace", "--all-features", "--bin"];
@@ -76,7 +77,7 @@ fn started(program: &str, packages: &[&str], planted: bool, arguments: &[String]
 /// Builds a program. Returns its path.
 pub(crate) fn built(program: &str, is_optimised: bool) -> Result<PathBuf, String> {
     let optimised = is_optimised.then_some("--release");
-    let built = cargo().args(BUILD).arg(program).args(optimised).current_dir(root()).status();
+    let built = cargo().args(BUILD).arg(program).args(optimised).current_dir(root().join(VERIFY)).status();
     match built {
         Ok(status) if status.success() => {}
         Ok(status) => return Err(format!("cargo build: {status}")),

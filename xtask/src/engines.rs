@@ -120,11 +120,11 @@ fn line(engine: &Engine) -> String {
 }
 
 fn arguments(engine: &Engine) -> Vec<&'static str> {
-    let programs = match engine.kind {
-        Kind::Postgres => "postgres*",
-        Kind::MariaDb => "mysql*",
+    let of = match engine.kind {
+        Kind::Postgres => "postgres::",
+        Kind::MariaDb => "mysql::",
     };
-    vec!["test", "--workspace", "--all-features", "--test", programs]
+    vec!["test", "--workspace", "--all-features", "--test", "on_servers", "--", of, "--skip", "both::"]
 }
 
 /// Runs the suites; returns the tested version.

@@ -24,10 +24,9 @@ mod tests {
 
     #[test]
     fn failed_test_and_its_panic_are_named() {
-        let log = "test good ... ok\ntest links ... FAILED\nthread 'links' (7) panicked at tests/guide.rs:165:45:\n\
+        let log = "test good ... ok\ntest links ... FAILED\nthread 'links' (7) panicked at tests/repository/guide.rs:165:45:\n\
                    src/lib.rs does not say where [clusters] leads\n";
-        let panic =
-            "thread 'links' (7) panicked at tests/guide.rs:165:45: src/lib.rs does not say where [clusters] leads";
+        let panic = "thread 'links' (7) panicked at tests/repository/guide.rs:165:45: src/lib.rs does not say where [clusters] leads";
         assert_eq!(failures(log), ["test links", panic]);
     }
 }

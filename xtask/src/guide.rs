@@ -1,4 +1,4 @@
-//! `cargo xtask guide`: mdBook makes a site of `docs/`, in `target/book`. `tests/guide.rs` checks the links in the sources; this checks
+//! `cargo xtask guide`: mdBook makes a site of `docs/`, in `target/book`. `tests/repository/guide.rs` checks the links in the sources; this checks
 //! that each page is generated, and that the links on the site lead to one.
 
 use std::fs;

@@ -12,6 +12,7 @@ mod engines;
 mod failures;
 mod fuzz;
 mod guide;
+mod lines;
 mod load;
 mod mutants;
 mod package;
@@ -66,6 +67,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Count the lines of the library: what is shipped, comments and tests apart
+    Lines,
     /// Check the crates of Cargo.lock by the rules of deny.toml: advisories, licences, bans and duplicates, sources
     Deny,
     /// Make a site of docs/ with mdBook, in target/book
@@ -166,6 +169,7 @@ fn main() -> ExitCode {
         Chore::Verify { list: true, .. } => verify::list(),
         Chore::Verify { parts, .. } => verify::run(&parts),
         Chore::Api { check } => api::run(check),
+        Chore::Lines => lines::run(),
         Chore::Deny => deny::run(),
         Chore::Guide => guide::run(),
         Chore::Readme => readme::run(),

@@ -21,7 +21,7 @@ const REFUSED: [&str; 13] = [
     "tests",
     "bench",
     "browser",
-    "chaos",
+    "verify",
     "testkit",
     "xtask",
     "shop",

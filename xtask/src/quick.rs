@@ -39,8 +39,18 @@ static BUILD: LazyLock<Step> = LazyLock::new(|| {
 
 /// These run beside each other, the longest first.
 static THEN: [Step; 12] = [
-    Step { servers: &[Kind::Postgres], ..Step::of_programs("postgres", &["postgres*"]) },
-    Step { servers: &[Kind::MariaDb], ..Step::of_programs("mysql", &["mysql*"]) },
+    Step {
+        tests: &["postgres::"],
+        options: &["--skip", "both::"],
+        servers: &[Kind::Postgres],
+        ..Step::of_programs("postgres", &["on_servers"])
+    },
+    Step {
+        tests: &["mysql::"],
+        options: &["--skip", "both::"],
+        servers: &[Kind::MariaDb],
+        ..Step::of_programs("mysql", &["on_servers"])
+    },
     // The Korean pages need a Korean font.
     Step {
         tests: &STORIES,
@@ -74,37 +84,16 @@ static THEN: [Step; 12] = [
         ..Step::of_programs("shop-mysql", &["stories"])
     },
     // On SQLite: the suite, the shop, and what needs no database.
-    Step::of_programs("sqlite", &["sqlite*", "children", "futures", "metrics", "serialization"]),
-    Step::of_programs(
-        "web-and-shop",
-        &[
-            "beat",
-            "now",
-            "problems",
-            "release",
-            "verdict",
-            "versions",
-            "server",
-            "log",
-            "stories",
-            "attacks",
-            "maintenance",
-        ],
-    ),
-    // One program for all databases, each.
+    Step::of_programs("sqlite", &["on_sqlite", "types", "metrics"]),
+    Step::of_programs("web-and-shop", &["kit", "server", "log", "stories", "attacks"]),
+    // Tests that use both servers.
+    Step { tests: &["both::"], servers: BOTH, ..Step::of_programs("both-servers", &["on_servers"]) },
+    // What starts servers itself, the program `tenure`, the repository.
     Step {
         options: &["--include-ignored"],
         servers: BOTH,
-        ..Step::of_programs(
-            "both-servers",
-            &["sea_orm", "tls", "connecting", "restored", "rights", "seen", "doctor", "servers"],
-        )
+        ..Step::of_programs("others", &["servers", "seen", "program", "repository"])
     },
-    // The examples, the guide, the order of imports.
-    Step::of_programs(
-        "documents",
-        &["architecture", "documents", "dropped_calls", "examples", "guide", "guide_testing"],
-    ),
     // Not the derives' errors: their crate is another build of everything. `cargo xtask verify derive` has them.
     Step { options: &["--skip", "mistakes_are_explained_where_they_are"], ..Step::of_programs("derive", &["derive"]) },
     // The examples in the documentation of items.

@@ -1,4 +1,4 @@
-//! `cargo xtask simulate`: the simulation of src/simulation/, with other seeds or more of them than in `cargo xtask test`.
+//! `cargo xtask simulate`: the simulation of verify/simulation/, with other seeds or more of them than in `cargo xtask test`.
 
 use std::process::ExitCode;
 

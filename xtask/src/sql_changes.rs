@@ -125,7 +125,7 @@ impl Copy {
             Some(_) => return Ok(Outcome::DidNotCompile),
             None => return Err(format!("{program} was not built in {} s", LONGEST_BUILD.as_secs())),
         }
-        let status = self.cargo(program, LONGEST_TEST, &[&["--"], tests].concat())?;
+        let status = self.cargo(program, LONGEST_TEST, &[&["--"], tests, others(program)].concat())?;
         let log = read(&self.log())?;
         match status {
             Some(status) if status.success() => match tests.iter().find(|test| !has_run(&log, test)) {
@@ -142,7 +142,8 @@ impl Copy {
         let log = File::create(self.log()).map_err(|error| format!("{}: {error}", self.log().display()))?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
         let mut command: Command = cargo();
-        command.args(["test", "--workspace", "--all-features", "--test", program]).args(more);
+        let of = if program == "sqlite" { "on_sqlite" } else { "on_servers" };
+        command.args(["test", "--workspace", "--all-features", "--test", of]).args(more);
         command.current_dir(&self.tree).stdout(log).stderr(errors).env("RUST_BACKTRACE", "0");
         command.env("CARGO_TARGET_DIR", self.tree.with_file_name("build"));
         status_within(limit, &mut command).map_err(|error| format!("cargo could not be started: {error}"))
@@ -151,6 +152,15 @@ impl Copy {
     /// The last output of cargo.
     fn log(&self) -> PathBuf {
         self.folder.join("log")
+    }
+}
+
+/// The options that leave out the tests of the other server: both are in one program.
+fn others(database: &str) -> &'static [&'static str] {
+    match database {
+        "postgres" => &["--skip", "mysql::", "--skip", "both::"],
+        "mysql" => &["--skip", "postgres::", "--skip", "both::"],
+        _ => &[],
     }
 }
 
@@ -167,7 +177,7 @@ impl Edit<'_> {
     }
 }
 
-/// Reads the changes: paragraphs of a rule; of `in FILE`, `- OLD` and, unless it is deleted, `+ NEW`, for each edit; and of `test PROGRAM NAME`.
+/// Reads the changes: paragraphs of a rule; of `in FILE`, `- OLD` and, unless it is deleted, `+ NEW`, for each edit; and of `test DATABASE NAME`.
 /// Lines that begin with `#` are comments.
 fn changes(text: &str) -> Result<Vec<Change<'_>>, String> {
     let paragraphs = text.split("\n\n").map(|paragraph| {
@@ -182,7 +192,7 @@ fn change<'a>(lines: &[&'a str]) -> Result<Change<'a>, String> {
     let (program, test) = test
         .strip_prefix("test ")
         .and_then(|test| test.split_once(' '))
-        .ok_or_else(|| wrong("the last line is not `test PROGRAM NAME`"))?;
+        .ok_or_else(|| wrong("the last line is not `test DATABASE NAME`"))?;
     let (mut edits, mut file) = (Vec::new(), None);
     for line in edited {
         match (line.split_once(' '), file, edits.last_mut()) {
@@ -218,7 +228,14 @@ mod tests {
     /// Moved code needs its change to follow.
     #[test]
     fn every_change_finds_its_text_and_its_test() {
-        let tests = ["tests", "tests/conformance", "tests/conformance/classic", "tests/mysql", "tests/lost_answers"];
+        let tests = [
+            "tests/conformance",
+            "tests/conformance/classic",
+            "tests/lost_answers",
+            "tests/on_servers/mysql",
+            "tests/on_servers/postgres",
+            "tests/on_sqlite",
+        ];
         let files = tests.iter().flat_map(|folder| fs::read_dir(root().join(folder)).expect("a folder"));
         let tests: String = files.filter_map(|file| fs::read_to_string(file.expect("a file").path()).ok()).collect();
         let changes = changes(CHANGES).expect("the changes are read");
@@ -229,8 +246,8 @@ mod tests {
                 wrong.extend(read(&root().join(edit.file)).and_then(|text| edit.apply(&text)).err());
             }
             let is_there = tests.contains(&format!("fn {}(", change.test));
-            let has_program = root().join(format!("tests/{}.rs", change.program)).is_file();
-            wrong.extend((!is_there || !has_program).then(|| format!("no test {} {}", change.program, change.test)));
+            let is_database = ["sqlite", "postgres", "mysql"].contains(&change.program);
+            wrong.extend((!is_there || !is_database).then(|| format!("no test {} {}", change.program, change.test)));
         }
         assert_eq!(wrong, Vec::<String>::new());
     }

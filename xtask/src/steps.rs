@@ -18,6 +18,8 @@ use crate::servers::{cargo, root, start};
 pub(crate) struct Step {
     /// Its name on the command line.
     pub(crate) name: &'static str,
+    /// The workspace: the project's folder, or `verify`.
+    pub(crate) workspace: &'static str,
     /// The first arguments of cargo.
     pub(crate) cargo: &'static str,
     /// The test programs, if not all.
@@ -37,6 +39,9 @@ pub(crate) struct Step {
     /// Whether its tests run axe-core. Its environment contains the path.
     pub(crate) axe: bool,
 }
+
+/// The workspace of what tries to break the library.
+pub(crate) const VERIFY: &str = "verify";
 
 /// The build of all test programs: one selection of packages and features, or cargo would build the drivers and the runtime anew for each.
 const EVERYTHING: &str = "test --workspace --all-features --no-fail-fast";
@@ -64,6 +69,7 @@ impl Step {
     pub(crate) const fn new(name: &'static str, cargo: &'static str) -> Self {
         Step {
             name,
+            workspace: ".",
             cargo,
             programs: &[],
             tests: &[],
@@ -79,6 +85,11 @@ impl Step {
     /// A step that runs these test programs, of any package.
     pub(crate) const fn of_programs(name: &'static str, programs: &'static [&'static str]) -> Self {
         Step { programs, ..Step::new(name, EVERYTHING) }
+    }
+
+    /// A step that runs these test programs of the workspace in `verify/`.
+    pub(crate) const fn of_verify(name: &'static str, programs: &'static [&'static str]) -> Self {
+        Step { workspace: VERIFY, ..Step::of_programs(name, programs) }
     }
 
     /// The arguments of cargo that select what is built.
@@ -104,7 +115,8 @@ impl Step {
         // A shell would replace a star with files.
         let quoted = |word: &str| if word.contains('*') { format!(" '{word}'") } else { format!(" {word}") };
         let words = self.arguments().map(quoted);
-        environment.chain(found).chain(["cargo".to_owned()]).chain(words).collect()
+        let folder = (self.workspace != ".").then(|| format!("cd {} && ", self.workspace));
+        folder.into_iter().chain(environment).chain(found).chain(["cargo".to_owned()]).chain(words).collect()
     }
 
     fn packages(&self) -> impl Iterator<Item = &'static str> {
@@ -144,7 +156,7 @@ impl Step {
 
     fn runs(&self, limit: Duration, log: Option<&Path>) -> Result<(), String> {
         let mut command = cargo();
-        command.args(self.arguments()).envs(self.environment.iter().copied()).current_dir(root());
+        command.args(self.arguments()).envs(self.environment.iter().copied()).current_dir(root().join(self.workspace));
         let mut running = Vec::new();
         for kind in self.servers {
             let (url, server) = start(*kind).map_err(|error| error.to_string())?;

@@ -9,17 +9,24 @@ use testkit::Kind;
 
 use crate::chaos;
 use crate::servers::root;
-use crate::steps::{self, Ran, Step};
+use crate::steps::{self, Ran, Step, VERIFY};
 
 /// Mutants and changes of SQL take hours. One that hangs has a limit of its own for each of its tests.
 const LIMIT: Duration = Duration::from_secs(8 * 60 * 60);
 
 /// The parts, the fast ones first.
-pub(crate) static PARTS: [Step; 29] = [
+pub(crate) static PARTS: [Step; 32] = [
     // Third-party crates: known advisories, licences, duplicates, sources.
     Step::new("deny", "xtask deny"),
     // The command of every developer: the default members with their default features, and no service.
     Step::new("defaults", "test --no-fail-fast"),
+    // The workspace in verify/: its format, its lints, and its tests that need no server.
+    Step { workspace: VERIFY, ..Step::new("verify-format", "fmt --all --check") },
+    Step {
+        workspace: VERIFY,
+        ..Step::new("verify-lints", "clippy --workspace --all-features --all-targets -- -D warnings")
+    },
+    Step { workspace: VERIFY, ..Step::new("verify-units", "test --workspace --all-features --lib --bins") },
     // The library without a backend. Its tests need one, so it is only compiled.
     Step::new("no-backend", "check --package tenure --no-default-features"),
     // With one server and without SQLite: together, the features hide missing parts of each.
@@ -45,19 +52,19 @@ pub(crate) static PARTS: [Step; 29] = [
     // The errors of the derives, which rustc prints for a crate of their own.
     Step::of_programs("derive", &["derive"]),
     // A cluster of three nodes that all accept writes, one of which is used. The suite on it is a part of `engines`.
-    Step { packages: &[Kind::MariaDb.package()], ..Step::of_programs("galera", &["galera"]) },
+    Step { packages: &[Kind::MariaDb.package()], ..Step::of_verify("galera", &["galera"]) },
     // Failovers behind one address: pairs of servers of its own, and a cluster.
     Step {
         packages: &[Kind::Postgres.package(), Kind::MariaDb.package()],
-        ..Step::of_programs("failover", &["failover"])
+        ..Step::of_verify("failover", &["failover"])
     },
     // Three nodes of MySQL, one of which accepts writes.
-    Step { engine: Some("mysql-9.7"), ..Step::of_programs("group-replication", &["group_replication"]) },
+    Step { engine: Some("mysql-9.7"), ..Step::of_verify("group-replication", &["group_replication"]) },
     // The newest of each, beside those of Debian's stable release.
     Step::new("mysql-9.7", "xtask engines --only mysql-9.7"),
     Step::new("postgresql-18", "xtask engines --only postgresql-18"),
     // Wrong builds, each of which the checks of the load have to find.
-    Step { packages: &chaos::PACKAGES, ..Step::of_programs("chaos", &["chaos"]) },
+    Step { packages: &chaos::PACKAGES, ..Step::of_verify("chaos", &["chaos"]) },
     // Two minutes of simulated runs.
     Step::new("simulation", "xtask simulate"),
     // Wrong builds of the lease engine, each of which breaks a promise of the model.
@@ -66,7 +73,7 @@ pub(crate) static PARTS: [Step; 29] = [
         ..Step::new("model", "test --workspace --all-features --no-fail-fast --lib")
     },
     // People at the forms in real browsers, with faults of the network, the server and the browsers: a short run.
-    Step { packages: &chaos::BROWSERS, ..Step::of_programs("pages", &["pages"]) },
+    Step { packages: &chaos::BROWSERS, ..Step::of_verify("pages", &["pages"]) },
     // All stories.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
@@ -190,11 +197,15 @@ mod tests {
     use crate::quick;
     use crate::servers::cargo;
 
-    /// The test programs of the workspace, as cargo knows them.
+    /// The test programs of both workspaces, as cargo knows them.
     fn programs() -> BTreeSet<String> {
+        [".", VERIFY].into_iter().flat_map(programs_of).collect()
+    }
+
+    fn programs_of(workspace: &str) -> Vec<String> {
         let mut metadata = cargo();
-        metadata.args(["metadata", "--no-deps", "--offline", "--format-version=1"]).current_dir(root());
-        let output = metadata.output().expect("cargo");
+        metadata.args(["metadata", "--no-deps", "--offline", "--format-version=1"]);
+        let output = metadata.current_dir(root().join(workspace)).output().expect("cargo");
         let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the metadata");
         let all = |value: &serde_json::Value, key: &str| value[key].as_array().cloned().expect("a list");
         let targets = all(&metadata, "packages").into_iter().flat_map(|package| all(&package, "targets"));
@@ -202,21 +213,42 @@ mod tests {
         programs.filter_map(|target| target["name"].as_str().map(str::to_owned)).collect()
     }
 
-    fn runs(step: &Step, program: &str) -> bool {
+    fn is_of(step: &Step, program: &str) -> bool {
         let is_meant = |pattern: &&str| match pattern.strip_suffix('*') {
             Some(start) => program.starts_with(start),
             None => program == *pattern,
         };
-        step.tests.is_empty() && !step.options.contains(&"--skip") && step.programs.iter().any(is_meant)
+        step.programs.iter().any(is_meant)
+    }
+
+    fn steps() -> Vec<&'static Step> {
+        quick::steps().filter(|step| step.name != "build").chain(&PARTS).collect()
     }
 
     #[test]
     fn every_test_program_is_run_whole_by_a_step() {
-        let steps: Vec<_> = quick::steps().filter(|step| step.name != "build").chain(&PARTS).collect();
-        let programs = programs();
-        let left_out: Vec<_> =
+        let (steps, programs) = (steps(), programs());
+        let runs = |step: &&Step, program: &str| {
+            step.tests.is_empty() && !step.options.contains(&"--skip") && is_of(step, program)
+        };
+        let mut left_out: Vec<_> =
             programs.iter().filter(|program| !steps.iter().any(|step| runs(step, program))).collect();
-        assert!(programs.len() > 40 && left_out.is_empty(), "no step runs {left_out:?} of {}", programs.len());
+        // It is run in parts: see the next test.
+        left_out.retain(|program| *program != "on_servers");
+        assert!(programs.len() > 15 && left_out.is_empty(), "no step runs {left_out:?} of {}", programs.len());
+    }
+
+    #[test]
+    fn every_folder_of_the_tests_on_servers_is_run_by_a_step() {
+        let main = fs::read_to_string(root().join("tests/on_servers/main.rs")).expect("the program");
+        let lines: Vec<_> = main.lines().collect();
+        // A module with a path of its own is shared code.
+        let own = lines.windows(2).filter(|two| !two[0].starts_with("#[path"));
+        let own: Vec<_> = own.filter_map(|two| two[1].strip_prefix("mod ")?.strip_suffix(';')).collect();
+        let run: BTreeSet<_> =
+            steps().iter().filter(|step| is_of(step, "on_servers")).flat_map(|step| step.tests).collect();
+        let left_out: Vec<_> = own.iter().filter(|name| !run.contains(&&*format!("{name}::"))).collect();
+        assert!(own.len() == 3 && left_out.is_empty(), "no step runs {left_out:?} of {own:?}");
     }
 
     #[test]

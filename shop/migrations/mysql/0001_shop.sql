@@ -46,7 +46,12 @@ create table member (
     name          text not null,
     role          varchar(20) not null check (role in ('Customer', 'Operator')),
     password_hash text not null,
-    version       bigint not null check (version >= 1)
+    version       bigint not null check (version >= 1),
+    -- Which life of the account it is: it rises with "sign out everywhere" and with a change of password. Sessions and browsers
+    -- of an earlier one are worth nothing.
+    epoch         bigint not null,
+    -- Whether the password is the public one of the demo.
+    demo          boolean not null
 ) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
 
 -- What operators write about an order, for each other; versioned apart from the order.
@@ -57,10 +62,61 @@ create table order_note (
     foreign key (order_no) references orders (no) on delete cascade
 ) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
 
--- Who is signed in: the sessions of the browsers. The primary key is the only way in. There is no index on
--- `expires_at`, because every click would have to move its row in it; the rare sweep reads the whole table instead.
+-- Forms that were refused: what somebody typed, for the page that says why. Only for that person, at most a day, and only
+-- the latest few of each member.
+create table kept_form (
+    id      varchar(64) not null primary key,
+    member  varchar(255) not null,
+    about   varchar(255) not null,
+    what    varchar(64) not null,
+    fields  mediumtext not null,
+    kept_at bigint not null,
+    key kept_form_of_member (member, kept_at)
+) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
+
+-- Forms that were saved: each member's own, because the id of a form stands in an address that may be passed on. Written in
+-- the transaction of the save: when the same form comes again, this is the answer.
+create table saved_form (
+    form_id  varchar(64) not null,
+    member   varchar(255) not null,
+    digest   varchar(64) not null,
+    version  bigint not null,
+    -- The version that the save was made on directly; 0 where it was not made on the one that the form was opened at.
+    made_on  bigint not null,
+    saved_at bigint not null,
+    primary key (form_id, member)
+) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
+
+-- Who is signed in, in which browser: a row is written at sign-in and deleted at sign-out. The id is the SHA-256 of the
+-- secret in the cookie. `seen_at` is written once in some minutes, and a session lives on where that cannot be done.
 create table sign_in (
     id         varchar(64) not null primary key,
-    data       text not null,
-    expires_at bigint not null
+    member     varchar(64) not null,
+    epoch      bigint not null,
+    browser    text not null,
+    started_at bigint not null,
+    seen_at    bigint not null,
+    key sign_in_of_member (member, started_at)
+) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
+
+-- Browsers in which a member has signed in before: guesses made elsewhere do not keep the member out there. The browser
+-- goes by a name that only its own key makes, and that is another one for each member.
+create table known_browser (
+    member  varchar(64) not null,
+    browser varchar(64) not null,
+    seen_at bigint not null,
+    primary key (member, browser)
+) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
+
+-- What is on the shelf. Lines of orders name a product; pieces leave the stock when the parcel leaves the house.
+create table product (
+    name    varchar(200) not null primary key check (char_length(name) between 1 and 200),
+    stock   bigint not null check (stock between 0 and 4294967295),
+    version bigint not null check (version >= 1)
+) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
+
+-- Secrets of this shop, the same for all its processes: what is derived from the cookies of browsers is derived with one of them.
+create table shop_secret (
+    name  varchar(20) not null primary key,
+    value varchar(64) not null
 ) engine = innodb default charset utf8mb4 collate utf8mb4_bin;

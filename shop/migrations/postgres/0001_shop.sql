@@ -44,7 +44,12 @@ create table member (
     name          text    not null,
     role          text    not null check (role in ('Customer', 'Operator')),
     password_hash text    not null,
-    version       bigint not null check (version >= 1)
+    version       bigint not null check (version >= 1),
+    -- Which life of the account it is: it rises with "sign out everywhere" and with a change of password. Sessions and browsers
+    -- of an earlier one are worth nothing.
+    epoch         bigint  not null,
+    -- Whether the password is the public one of the demo.
+    demo          boolean not null
 );
 
 -- What operators write about an order, for each other; versioned apart from the order.
@@ -54,10 +59,63 @@ create table order_note (
     version  bigint not null check (version >= 1)
 );
 
--- Who is signed in: the sessions of the browsers. The primary key is the only way in. There is no index on
--- `expires_at`, because every click would have to move its row in it; the rare sweep reads the whole table instead.
+-- Forms that were refused: what somebody typed, for the page that says why. Only for that person, at most a day, and only
+-- the latest few of each member.
+create table kept_form (
+    id      text    not null primary key,
+    member  text    not null,
+    about   text    not null,
+    what    text    not null,
+    fields  text    not null,
+    kept_at bigint not null
+);
+
+create index kept_form_of_member on kept_form (member, kept_at);
+
+-- Forms that were saved: each member's own, because the id of a form stands in an address that may be passed on. Written in
+-- the transaction of the save: when the same form comes again, this is the answer.
+create table saved_form (
+    form_id  text    not null,
+    member   text    not null,
+    digest   text    not null,
+    version  bigint not null,
+    -- The version that the save was made on directly; 0 where it was not made on the one that the form was opened at.
+    made_on  bigint not null,
+    saved_at bigint not null,
+    primary key (form_id, member)
+);
+
+-- Who is signed in, in which browser: a row is written at sign-in and deleted at sign-out. The id is the SHA-256 of the
+-- secret in the cookie. `seen_at` is written once in some minutes, and a session lives on where that cannot be done.
 create table sign_in (
     id         text    not null primary key,
-    data       text    not null,
-    expires_at bigint not null
+    member     text    not null,
+    epoch      bigint  not null,
+    browser    text    not null,
+    started_at bigint  not null,
+    seen_at    bigint  not null
+);
+
+create index sign_in_of_member on sign_in (member, started_at);
+
+-- Browsers in which a member has signed in before: guesses made elsewhere do not keep the member out there. The browser
+-- goes by a name that only its own key makes, and that is another one for each member.
+create table known_browser (
+    member  text    not null,
+    browser text    not null,
+    seen_at bigint  not null,
+    primary key (member, browser)
+);
+
+-- What is on the shelf. Lines of orders name a product; pieces leave the stock when the parcel leaves the house.
+create table product (
+    name    text   not null primary key check (length(name) between 1 and 200),
+    stock   bigint not null check (stock between 0 and 4294967295),
+    version bigint not null check (version >= 1)
+);
+
+-- Secrets of this shop, the same for all its processes: what is derived from the cookies of browsers is derived with one of them.
+create table shop_secret (
+    name  text not null primary key,
+    value text not null
 );

@@ -349,45 +349,6 @@ async fn account_page_is_bilingual_and_requires_sign_in() {
     park.get("/account/password").await.is(200).says("비밀번호 변경");
 }
 
-#[tokio::test]
-async fn a_database_of_an_older_shop_is_brought_up_to_date() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = super::support::database_url(&directory);
-    let db = tenure::Database::connect(&url).await.unwrap();
-    let all = if db.postgres().is_ok() {
-        sqlx::migrate!("migrations/postgres")
-    } else if db.mysql().is_ok() {
-        sqlx::migrate!("migrations/mysql")
-    } else {
-        sqlx::migrate!("migrations/sqlite")
-    };
-    let older: Vec<_> = all.iter().filter(|migration| migration.version < 3).cloned().collect();
-    db.migrate(&sqlx::migrate::Migrator { migrations: older.into(), ..all }).await.unwrap();
-    let member =
-        "insert into member (id, name, role, password_hash, version) values ('minji', '김민지', 'Customer', '-', 1)";
-    let session = "insert into sign_in (id, data, expires_at) values ('x', '{}', 4000000000)";
-    let mut tx = db.begin().await.unwrap();
-    for row in [member, session] {
-        if db.postgres().is_ok() {
-            sqlx::raw_sql(row).execute(tx.postgres().unwrap()).await.unwrap();
-        } else if db.mysql().is_ok() {
-            sqlx::raw_sql(row).execute(tx.mysql().unwrap()).await.unwrap();
-        } else {
-            sqlx::raw_sql(row).execute(tx.sqlite().unwrap()).await.unwrap();
-        }
-    }
-    tx.commit().await.unwrap();
-    let shop = shop::open(db.clone(), shop::Accounts::Own).await.unwrap();
-    // Until now there were only demo members.
-    assert_eq!(shop.demo_members().await.unwrap(), ["minji"]);
-    let members = Repository::<Member>::new(&db);
-    let minji = members.get(&MemberId::new("minji").unwrap()).await.unwrap().unwrap();
-    assert_eq!((minji.epoch(), minji.is_demo(), shop.sessions(&minji).await.unwrap()), (1, true, vec![]));
-    shop.set_password("minji", NEW).await.unwrap();
-    assert!(shop.demo_members().await.unwrap().is_empty());
-    db.close().await;
-}
-
 const EDIT: &str = "/orders/2026-000300/edit/save";
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 //! changes are committed; rows that an operation only reads may be read without a lock.
 //!
 //! The databases also have a one-statement form of the most frequent operations. This module is its specification: a property test
-//! (`storage/differential`) runs random operations through every form, and compares with a decision on all rows.
+//! (`verify/differential`) runs random operations through every form, and compares with a decision on all rows.
 
 mod beside;
 mod changes;
@@ -14,6 +14,7 @@ mod end;
 #[cfg(any(feature = "postgres", feature = "mysql", test))]
 mod keep;
 #[cfg(test)]
+#[path = "../../../verify/model/mod.rs"]
 mod model;
 mod past;
 mod resume;

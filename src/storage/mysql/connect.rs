@@ -14,7 +14,7 @@ use super::blocker::Labels;
 use super::connection::{Connections, whole_seconds};
 use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
-use super::migrate::{migrate, migrator};
+use super::migrate::{Whose, migrate, migrator};
 use super::several_writers;
 use super::{MySql, Time, in_flight};
 use crate::clock::to_micros;
@@ -86,7 +86,7 @@ impl MySql {
         // If nothing is missing, the user needs no right to create tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
-            migrate(&pool, &migrator(), Some(server.flavour)).await?;
+            migrate(&pool, &migrator(), Whose::Tenure).await?;
         }
         let connections = Connections {
             pool,

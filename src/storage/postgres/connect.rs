@@ -79,7 +79,7 @@ impl super::Postgres {
         // If nothing is missing, the user needs no right to create tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
-            migrator().run(&pool).await.map_err(|error| migration::failed(error, classify))?;
+            migrator().run(&pool).await.map_err(|error| migration::own_failed(error, classify))?;
         }
         let pools = Pools {
             main: pool.clone(),

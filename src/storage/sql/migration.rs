@@ -6,6 +6,22 @@ use sqlx::migrate::{MigrateError, Migrator};
 
 use crate::error::DatabaseError;
 
+/// The number of the first migration. Those below it were applied by checkouts before the first release.
+pub(in crate::storage) const FIRST: i64 = 9;
+
+/// What to do with the tables of such a checkout.
+pub(in crate::storage) const UNRELEASED: &str = "its tables were created by a checkout of tenure before the first release, and cannot be \
+     upgraded; connect to a new database, or stop all processes and drop the tables `tenure_*` and `_tenure_migrations` (on PostgreSQL the \
+     functions `tenure_*` too): all leases, their history and the kept revisions are lost, the tables of the application stay";
+
+/// Converts the error of tenure's own migrations.
+pub(in crate::storage) fn own_failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseError) -> DatabaseError {
+    match error {
+        MigrateError::VersionMissing(..FIRST) => DatabaseError::Schema(UNRELEASED.to_owned()),
+        error => failed(error, classify),
+    }
+}
+
 /// Converts the error; `classify` is the backend's own, for errors of its database.
 pub(in crate::storage) fn failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseError) -> DatabaseError {
     match error {

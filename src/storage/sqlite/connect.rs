@@ -90,7 +90,10 @@ impl Sqlite {
         opened.find_side_files()?;
         sqlx::raw_sql("rollback").execute(&mut writer).await.map_err(classify)?;
         let opened = Arc::new(opened);
-        migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
+        migrator()
+            .run_direct(None, &mut writer, false)
+            .await
+            .map_err(|error| migration::own_failed(error, classify))?;
         // `query_only` rejects a stray write on a connection without transactions.
         let reading = options.clone().pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()

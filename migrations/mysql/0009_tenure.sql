@@ -1,0 +1,133 @@
+-- All of tenure's own tables. Times are milliseconds since 1970, by the database's clock. Numbers 1 to 8 of the
+-- ledger belonged to checkouts before the first release; a database that has them is refused.
+--
+-- For MariaDB and MySQL alike. Tables are not created in a transaction here, so each is only created if it is
+-- missing: after an interruption all of this can run again.
+--
+-- Keys are binary: in a text, 'a1', 'A1' and 'a1 ' would be one key, or two, depending on the server.
+
+-- Offline locks. One row per key, kept after the lease has ended: the generation (the fencing number) must never
+-- fall. There is no index on expires_at, on purpose: every heartbeat would have to move in it.
+create table if not exists tenure_lock (
+    kind        varbinary(255) not null,         -- the aggregate's type
+    id          varbinary(1024) not null,        -- the aggregate's id
+    slot        varbinary(32) not null,          -- empty: the exclusive lock; an advisory lease has a slot of its own, its lock hash
+    generation  bigint not null,                 -- rises by one at each change of hands
+    lock_hash   binary(32) not null unique,      -- SHA-256 of the lock id, which is a secret
+    owner_id    text not null,                   -- who holds it
+    owner_name  text not null,                   -- as shown to others
+    since       bigint not null,                 -- when it was granted
+    last_active bigint not null,                 -- the last heartbeat of its form
+    expires_at  bigint not null,                 -- free from then on, without a further heartbeat
+    ttl         bigint not null,                 -- what a heartbeat sets, in milliseconds; 0: a reservation
+    hard_until  bigint not null,                 -- no heartbeat moves the expiry beyond this
+    ended       boolean not null default false,  -- released or broken before it expired
+    verdict     tinyint not null default 0,      -- without meaning: a row that has to be written changes it
+    active_at   bigint not null default 0,       -- the last input of its person
+    idle_limit  bigint,                          -- how long it goes on without input, in milliseconds; null: no limit
+    shared      boolean not null default false,  -- there may be shared leases beside it, in slots of their own
+    owner_role  text,                            -- the role of the owner
+    shown_as    bigint not null default 0,       -- what others see of the owner: 0 the name, 1 the role, 2 nothing
+    primary key (kind, id, slot),
+    index tenure_lock_owner (owner_id(64))
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- How leases ended: append-only. It answers whoever shows an old lock id, and who overwrote whom. Three indexes: the
+-- ends of one key in their order; those of one owner and those of all, the latest first. The last one also finds what
+-- is to be swept. Each costs every release a little.
+create table if not exists tenure_lock_history (
+    lock_hash  binary(32) not null primary key,  -- of the lease that ended
+    kind       varbinary(255) not null,          -- the aggregate's type
+    id         varbinary(1024) not null,         -- the aggregate's id
+    generation bigint not null,                  -- of that lease
+    owner_id   text not null,                    -- who held it
+    owner_name text not null,                    -- as shown to others
+    since      bigint not null,                  -- when it was granted
+    ended_at   bigint not null,                  -- when it ended
+    how        varchar(20) not null check (how in ('released', 'expired', 'broken', 'taken over', 'handed over')),
+    by_id      text,                             -- who broke it or took it over, or got it
+    by_name    text,                             -- as shown to others
+    reason     text,                             -- what they gave as the reason
+    idle       boolean not null default false,   -- it expired without input, not without heartbeats
+    owner_role text,                             -- the role of the owner
+    by_role    text,                             -- the role of who broke or took it
+    shown_as   bigint not null default 0,        -- what others see of the owner, as in tenure_lock
+    limited    boolean not null default false,   -- it expired at its absolute limit: it cannot be resumed
+    index tenure_lock_history_key (kind, id, generation),
+    index tenure_lock_history_owner (owner_id(64), ended_at),
+    index tenure_lock_history_at (ended_at)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- Rows of tenure_lock may be swept, long after their leases have ended: this keeps how high their generations were,
+-- by type. A new row of that type begins above it, so that no generation is ever seen twice, or falls.
+create table if not exists tenure_lock_floor (
+    kind       varbinary(255) not null primary key,  -- the aggregates' type
+    generation bigint not null                       -- the highest of a swept row
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- Who asks the holder of a lease for it. A request is about one lease, and ends with its generation.
+create table if not exists tenure_lock_request (
+    kind        varbinary(255) not null,          -- the aggregate's type
+    id          varbinary(1024) not null,         -- the aggregate's id
+    asker       binary(32) not null,              -- SHA-256 of asker_id, which may be too long for a key
+    asker_id    text not null,                    -- who asks
+    asker_name  text not null,                    -- as shown to the holder
+    generation  bigint not null,                  -- of the lease that is asked for
+    note        text not null,                    -- what they wrote
+    since       bigint not null,                  -- when they asked first
+    expires_at  bigint not null,                  -- unless the asker repeats it
+    later_until bigint,                           -- the answer "later", as long as it holds
+    declined    text,                             -- the answer "no"
+    asker_role  text,                             -- the role of who asks
+    handle      varchar(64) not null default '',  -- random: names an asker whom the holder does not know
+    primary key (kind, id, asker)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- Who waits in line for a key, in the order of arrival. A place is kept by the signs of life of its process; nobody
+-- steps back into it after `until`, so then it is swept.
+create table if not exists tenure_lock_waiter (
+    ticket     bigint not null auto_increment primary key,  -- rises with every arrival
+    kind       varbinary(255) not null,                     -- the aggregate's type
+    id         varbinary(1024) not null,                    -- the aggregate's id
+    lock_hash  binary(32) not null unique,                  -- SHA-256 of the lock id that is to hold the lease
+    owner_id   text not null,                               -- who waits
+    owner_name text not null,                               -- as shown to others
+    process    bigint not null,                             -- a random number of the process
+    waiter     bigint not null,                             -- a random number of whoever waits
+    expires_at bigint not null,                             -- without another sign of life
+    until      bigint not null,                             -- how long it is wanted
+    index tenure_lock_waiter_key (kind, id)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- The last versions of aggregates whose mapping asks for them: the state as rows, and who saved it.
+create table if not exists tenure_revision (
+    kind       varbinary(255) not null,   -- the aggregate's type
+    id         varbinary(1024) not null,  -- the aggregate's id
+    version    bigint not null,           -- of this state
+    shape      varchar(64) not null,      -- which columns the state has; another release may have others
+    state      longtext not null,         -- JSON
+    changed_at bigint not null,           -- when it was saved
+    by_id      text,                      -- who saved it
+    by_name    text,                      -- as shown to others
+    command    text,                      -- what they did, in the words of the application
+    primary key (kind, id, version)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- Aggregates that were deleted, and the version that each had: one that is inserted under the same id goes on from
+-- there, so a version that was seen of the first never fits the second. One small row per deleted id; delete by hand
+-- what is older than any form that may still be sent.
+create table if not exists tenure_removed (
+    kind       varbinary(255) not null,   -- the aggregate's type
+    id         varbinary(1024) not null,  -- the aggregate's id
+    version    bigint not null,           -- the last one that it had
+    removed_at bigint not null,           -- when it was deleted
+    primary key (kind, id)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- Transactions that asked for it leave their operation id with their COMMIT, so that it can be found out what became
+-- of a commit whose answer was lost.
+create table if not exists tenure_operation (
+    id        binary(16) not null primary key,  -- 16 random bytes
+    committed boolean not null,                 -- false: somebody asked before it was committed, so it never will be
+    at        bigint not null                   -- when it was written
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;

@@ -1,7 +1,0 @@
--- Transactions that asked for it leave their operation id with their COMMIT, so that it can be found out what became of a
--- commit whose answer was lost. `committed` is 0 where somebody asked first: then it never will be.
-create table tenure_operation (
-    id          blob    not null primary key,     -- 16 random bytes
-    committed   integer not null,
-    at          integer not null                  -- milliseconds since 1970
-) strict, without rowid;

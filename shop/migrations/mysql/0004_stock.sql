@@ -1,9 +1,0 @@
--- What is on the shelf. Lines of orders name a product; pieces leave the stock when the parcel leaves the house.
-create table product (
-    name    varchar(200) not null primary key check (char_length(name) between 1 and 200),
-    stock   bigint not null check (stock between 0 and 4294967295),
-    version bigint not null check (version >= 1)
-) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
-
--- For orders that were placed before there was a stock.
-insert into product (name, stock, version) select distinct product, 100, 1 from order_line;

@@ -1,9 +1,0 @@
--- What is on the shelf. Lines of orders name a product; pieces leave the stock when the parcel leaves the house.
-create table product (
-    name    text    not null primary key check (length(name) between 1 and 200),
-    stock   integer not null check (stock between 0 and 4294967295),
-    version integer not null check (version >= 1)
-) strict;
-
--- For orders that were placed before there was a stock.
-insert into product (name, stock, version) select distinct product, 100, 1 from order_line;

@@ -1,0 +1,156 @@
+//! PostgreSQL with a certificate, with a wrong one, and without.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use tenure::{
+    Database, LockKey, LockManager, Owner,
+    storage::{CertificateCheck, ConnectOptions, Transport},
+};
+use testkit::{DATABASE, Postgres};
+
+use super::certificates::{Authority, Signed};
+use super::{names_the_way_out, refused, remote};
+
+fn server(signed: Signed) -> Postgres {
+    let server = Postgres::builder().file("server.crt", signed.certificate).file("server.key", signed.key);
+    let server = server.setting("ssl", "on").setting("ssl_cert_file", "../server.crt");
+    server.setting("ssl_key_file", "../server.key").start().unwrap()
+}
+
+async fn transport(url: &str) -> Transport {
+    Database::diagnose(url).await.unwrap().transport
+}
+
+#[tokio::test]
+async fn all_connections_to_another_host_use_tls() {
+    let authority = Authority::new();
+    let server = server(authority.signs("0.0.0.0"));
+    let url = remote(&server.url(DATABASE));
+    // No mode in the URL: `prefer`, which must not fall back here.
+    let db = Database::connect(&url).await.unwrap();
+    let (locks, key) = (LockManager::new(&db), LockKey::new("Order", "1"));
+    let mut watch = locks.watch([key.clone()]).unwrap();
+    watch.next().await.unwrap();
+    let lease = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
+    locks.check_lock(lease.id()).await.unwrap();
+    let tx = db.begin().await.unwrap();
+    // Also the listening connection: it appears a moment after the watch, so the test waits for it on the server.
+    let listening = "select count(*) from pg_locks where locktype = 'advisory' and classid <> 0 and mode = 'ShareLock'";
+    while server.query(DATABASE, listening).unwrap() == "0" {
+        tokio::task::yield_now().await;
+    }
+    let count = |ssl| {
+        let ours =
+            "select count(*) from pg_stat_activity join pg_stat_ssl using (pid) where application_name = 'tenure'";
+        server.query(DATABASE, &format!("{ours} and {ssl}")).unwrap().parse::<u32>().unwrap()
+    };
+    assert_eq!(count("not ssl"), 0);
+    assert!(count("ssl") >= 3, "the pool's, that of the batches, and the one that listens: {}", count("ssl"));
+    tx.rollback().await.unwrap();
+    match transport(&url).await {
+        Transport::Tls { version, cipher, certificate } => {
+            assert_eq!((&*version, certificate), ("TLSv1.3", CertificateCheck::Nothing));
+            assert!(cipher.starts_with("TLS_"), "{cipher}");
+        }
+        other => panic!("{other:?}"),
+    }
+    db.close().await;
+}
+
+#[tokio::test]
+async fn certificate_verification_follows_the_url() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let server = server(authority.signs("0.0.0.0"));
+    let url = |settings: &str, authority: &Authority| {
+        remote(&format!("{}?{settings}&sslrootcert={}", server.url(DATABASE), authority.file.display()))
+    };
+    let check = async |settings: &str| match transport(&url(settings, &authority)).await {
+        Transport::Tls { certificate, .. } => certificate,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(check("sslmode=verify-full").await, CertificateCheck::AuthorityAndHost);
+    // With a root certificate, `require` verifies it, as the manuals of PostgreSQL and of the driver say.
+    for mode in ["sslmode=verify-ca", "sslmode=require", "sslmode=prefer", "sslmode=allow"] {
+        assert_eq!(check(mode).await, CertificateCheck::Authority, "{mode}");
+    }
+    for mode in ["sslmode=verify-full", "sslmode=verify-ca", "sslmode=require", "sslmode=prefer"] {
+        let text = refused(&url(mode, &other), ConnectOptions::new()).await;
+        assert!(text.contains("certificate of 0.0.0.0 is not accepted"), "{mode}: {text}");
+    }
+    // No authority that this machine trusts has signed it.
+    let text = refused(&remote(&format!("{}?sslmode=verify-full", server.url(DATABASE))), ConnectOptions::new()).await;
+    assert!(text.contains("sslrootcert"), "{text}");
+}
+
+#[tokio::test]
+async fn a_certificate_of_another_host_is_refused() {
+    let authority = Authority::new();
+    let server = server(authority.signs("db.example"));
+    let url =
+        |mode| remote(&format!("{}?sslmode={mode}&sslrootcert={}", server.url(DATABASE), authority.file.display()));
+    let text = refused(&url("verify-full"), ConnectOptions::new()).await;
+    assert!(text.contains("certificate of 0.0.0.0 is not accepted"), "{text}");
+    assert!(matches!(transport(&url("verify-ca")).await, Transport::Tls { .. }));
+}
+
+#[tokio::test]
+async fn plaintext_to_another_host_is_refused_unless_allowed() {
+    let url = testkit::new_database(testkit::Kind::Postgres);
+    for mode in ["", "?sslmode=prefer", "?sslmode=allow", "?sslmode=disable"] {
+        names_the_way_out(&refused(&format!("{}{mode}", remote(&url)), ConnectOptions::new()).await);
+        let allowed = ConnectOptions::new().allow_plaintext();
+        let looked = Database::diagnose_with(&format!("{}{mode}", remote(&url)), allowed.clone()).await.unwrap();
+        assert_eq!(looked.transport, Transport::Plaintext { local: false }, "{mode}");
+        assert!(looked.to_string().contains("PLAINTEXT over the network"), "{looked}");
+        Database::connect_with(&format!("{}{mode}", remote(&url)), allowed).await.unwrap().close().await;
+    }
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let text = refused(&format!("{url}?sslmode={mode}"), ConnectOptions::new().allow_plaintext()).await;
+        assert!(text.contains("does not offer TLS, which the URL asks for"), "{text}");
+    }
+    assert_eq!(transport(&url).await, Transport::Plaintext { local: true });
+}
+
+/// The bytes that a server without TLS receives when it asks for the password in the clear.
+fn greedy(listener: &TcpListener) -> Vec<u8> {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut received = Vec::new();
+    let message = |stream: &mut TcpStream, typed: bool| -> std::io::Result<Vec<u8>> {
+        let mut head = vec![0; if typed { 5 } else { 4 }];
+        stream.read_exact(&mut head)?;
+        let length = u32::from_be_bytes(head[head.len() - 4..].try_into().unwrap()) as usize;
+        let mut body = vec![0; length.saturating_sub(4)];
+        stream.read_exact(&mut body)?;
+        Ok(body)
+    };
+    let mut first = match message(&mut stream, false) {
+        Ok(first) => first,
+        Err(_) => return received,
+    };
+    if first == 80_877_103_u32.to_be_bytes() {
+        let _ = stream.write_all(b"N");
+        received.extend(first);
+        first = message(&mut stream, false).unwrap_or_default();
+    }
+    received.extend(first);
+    // AuthenticationCleartextPassword.
+    let _ = stream.write_all(b"R\0\0\0\x08\0\0\0\x03");
+    received.extend(message(&mut stream, true).unwrap_or_default());
+    received
+}
+
+#[tokio::test]
+async fn password_is_not_sent_in_the_clear() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://tenure:secret@0.0.0.0:{}/shop", listener.local_addr().unwrap().port());
+    // Twice: for the connection, and for the doctor.
+    let server = std::thread::spawn(move || [greedy(&listener), greedy(&listener)].concat());
+    names_the_way_out(&refused(&url, ConnectOptions::new()).await);
+    let received = server.join().unwrap();
+    assert!(!received.is_empty());
+    assert!(
+        !received.windows(6).any(|bytes| bytes == b"secret" || bytes == b"tenure"),
+        "it got the user or the password"
+    );
+}

@@ -1,0 +1,161 @@
+//! The tests and files named in the tables of `docs/` exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FOLDERS: [&str; 13] = [
+    "src",
+    "tests",
+    "derive",
+    "web",
+    "server",
+    "shop",
+    "browser",
+    "testkit",
+    "xtask",
+    "bench",
+    "verify",
+    "migrations",
+    "docs",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file of the project's folders, by its path from the root.
+fn files() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut left: Vec<_> = FOLDERS.iter().map(|folder| root().join(folder)).collect();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            found.push(path.strip_prefix(root()).unwrap().to_owned());
+        }
+    }
+    found
+}
+
+/// The names of the functions in each file of Rust: tests, and the cases of the conformance suite.
+fn functions() -> BTreeMap<PathBuf, BTreeSet<String>> {
+    let rust = files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let names = |text: &str| {
+        let after = text.split("fn ").skip(1);
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        after.map(|rest| rest.split(|letter| !is_of_name(letter)).next().unwrap().to_owned()).collect()
+    };
+    rust.map(|path| (path.clone(), names(&fs::read_to_string(root().join(&path)).unwrap()))).collect()
+}
+
+/// The cells of the rows of a document's tables, without heads and rules.
+fn rows(document: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join(document)).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    let is_rule = |line: &str| line.starts_with("|-");
+    let is_row = |at: usize| {
+        let is_head = lines.get(at + 1).is_some_and(|next| is_rule(next));
+        lines[at].starts_with('|') && !is_rule(lines[at]) && !is_head
+    };
+    let cells = |line: &str| {
+        let line = line.trim_matches('|').replace("\\|", "\u{0}");
+        line.split('|').map(|cell| cell.trim().replace('\u{0}', "|")).collect()
+    };
+    (0..lines.len()).filter(|at| is_row(*at)).map(|at| cells(lines[at])).collect()
+}
+
+/// The texts between backticks.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// A row names its tests as `path/from/the/root.rs::name`.
+fn missing(cell: &str, functions: &BTreeMap<PathBuf, BTreeSet<String>>) -> Vec<String> {
+    let named =
+        quoted(cell).into_iter().filter_map(|quoted| quoted.split_once("::").map(|(file, name)| (file, name, quoted)));
+    let is_there = |file: &str, name: &str| functions.get(Path::new(file)).is_some_and(|names| names.contains(name));
+    named.filter(|(file, name, _)| !is_there(file, name)).map(|(_, _, quoted)| quoted.to_owned()).collect()
+}
+
+#[test]
+fn every_threat_names_a_test_that_is_there() {
+    let functions = functions();
+    let rows = rows("docs/threat-model.md");
+    assert!(rows.len() > 40, "the tables are not found");
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let tests = row.last().unwrap();
+        let names_one = quoted(tests).iter().any(|quoted| quoted.contains("::"));
+        if !names_one {
+            wrong.push(format!("{}: no test", row[0]));
+        }
+        wrong.extend(missing(tests, &functions));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_guarantee_names_tests_and_rooms_that_are_there() {
+    let functions = functions();
+    let rows = rows("docs/guarantees.md");
+    assert!(rows.len() > 40, "the tables are not found");
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let [guarantee, tests, rooms] = &row[..] else { panic!("{row:?} has no three cells") };
+        if !matches!(quoted(tests).len(), 1..=3) || !quoted(tests).iter().all(|test| test.contains("::")) {
+            wrong.push(format!("{guarantee}: it names one to three tests, as file::name"));
+        }
+        wrong.extend(missing(tests, &functions));
+        if quoted(rooms).is_empty() {
+            wrong.push(format!("{guarantee}: no file or folder that keeps it"));
+        }
+        wrong.extend(quoted(rooms).iter().filter(|room| !root().join(room).exists()).map(|room| (*room).to_owned()));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_requirement_has_a_verdict_and_evidence() {
+    const VERDICTS: [&str; 3] = ["met", "not met", "n/a"];
+    let (functions, files) = (functions(), files());
+    let rows = rows("docs/asvs.md");
+    let numbers: BTreeSet<_> = rows.iter().map(|row| row[0].clone()).collect();
+    assert_eq!((rows.len(), numbers.len()), (253, 253), "ASVS 5.0 has 253 requirements up to level 2");
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let [number, _, verdict, shown] = &row[..] else { panic!("{row:?} has no four cells") };
+        let is_said = VERDICTS.contains(&verdict.as_str()) && !shown.is_empty();
+        let needs_more = verdict == "met" && quoted(shown).is_empty();
+        if !is_said || needs_more {
+            wrong.push(format!("{number}: {verdict}: {shown}"));
+        }
+        wrong.extend(missing(shown, &functions));
+        let paths = quoted(shown).into_iter().filter(|quoted| quoted.contains('/') && !quoted.contains("::"));
+        let is_file = |path: &str| Path::new(path).extension().is_some();
+        wrong.extend(
+            paths.filter(|path| is_file(path) && !files.iter().any(|file| file == Path::new(path))).map(str::to_owned),
+        );
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Words that CONTRIBUTING.md replaces: a holder or a requester, and what it does.
+#[test]
+fn texts_use_the_words_of_the_glossary() {
+    const PLACES: [&str; 6] = ["src", "web/src", "derive/src", "server/src", "shop/src", "docs"];
+    const AVOIDED: [&str; 2] = ["whoever", "in the way"];
+    let mut texts = files();
+    texts.retain(|path| PLACES.iter().any(|place| path.starts_with(place)) && !path.starts_with("docs/guide/ko"));
+    assert!(texts.len() > 200, "the files are not found");
+    texts.extend(["README.md".into(), "ARCHITECTURE.md".into()]);
+    let mut wrong = Vec::new();
+    for path in texts {
+        // Pictures are no texts.
+        let Ok(text) = fs::read_to_string(root().join(&path)) else { continue };
+        let lines = text.lines().enumerate();
+        let found = lines.filter(|(_, line)| AVOIDED.iter().any(|word| line.to_lowercase().contains(word)));
+        wrong.extend(found.map(|(at, line)| format!("{}:{}: {}", path.display(), at + 1, line.trim())));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}

@@ -1,0 +1,1 @@
+//! Tests on clusters of servers, each of which starts its own: see `tests/`.
