@@ -95,12 +95,3 @@ create table if not exists tenure_operation (
     committed boolean not null,                 -- false: somebody asked before it was committed, so it never will be
     at        bigint not null                   -- when it was written
 ) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
-
--- The newest writer that any process has used, for databases whose URL names several hosts: one row.
-create table if not exists tenure_epoch (
-    only_row         tinyint not null primary key,  -- there is one
-    cluster          varchar(255) not null,         -- the system identifier
-    instance         varchar(512) not null,         -- the server
-    epoch            bigint not null,               -- of changes of the writer
-    no_grants_before bigint not null                -- no lease is granted before it
-) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;

@@ -102,12 +102,3 @@ create table tenure_operation (
     committed boolean not null,            -- false: somebody asked before it was committed, so it never will be
     at        bigint not null              -- when it was written
 );
-
--- The newest writer that any process has used, for databases whose URL names several hosts: one row.
-create table tenure_epoch (
-    only_row         boolean primary key default true check (only_row), -- there is one
-    cluster          text collate "C" not null,              -- the system identifier
-    instance         text collate "C" not null,              -- the server
-    epoch            bigint not null,                        -- of changes of the writer
-    no_grants_before bigint not null                         -- no lease is granted before it
-);

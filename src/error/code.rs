@@ -113,12 +113,10 @@ codes! {
     TooYoung = "too-young", NO;
     /// The database could not do it now. Nothing was changed.
     Unavailable = "unavailable", YES;
-    /// No lock is granted for some time after a failover, which may have lost leases.
-    GrantsPaused = "grants-paused", YES;
     /// The database cannot be opened or reached.
     Unreachable = "unreachable", NO;
     /// The database can only be read.
-    ReadOnly = "read-only", NO;
+    ReadOnly = "read-only", YES;
     /// The database has no space left.
     DiskFull = "disk-full", NO;
     /// The database file is not the one that was opened.
@@ -168,7 +166,6 @@ impl DatabaseError {
             | DatabaseError::Busy(_)
             | DatabaseError::Cancelled
             | DatabaseError::ConnectionLost(_) => ErrorCode::Unavailable,
-            DatabaseError::GrantsPaused { .. } => ErrorCode::GrantsPaused,
             DatabaseError::OutcomeUnknown(_) => ErrorCode::NoAnswer,
             DatabaseError::ChildGone { .. } => ErrorCode::ChildGone,
             DatabaseError::TransactionEnded(_) => ErrorCode::TransactionEnded,

@@ -96,11 +96,8 @@ impl LockManager {
     ) -> Result<Lease, TakeOverError> {
         let (locks, asked, owner, reason) = (self.clone(), key.clone(), owner.clone(), reason.to_owned());
         let taking = RunToEnd::new(|_gone| async move {
-            let gate = locks.gate(&id.hash(), &asked).await?;
             let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
-            let lease = lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))?;
-            gate.still_open()?;
-            Ok(lease)
+            lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))
         });
         let taking = async { Result::<_, TakeOverError>::map(taking.await, Unclaimed::claim) };
         let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;

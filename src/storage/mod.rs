@@ -52,10 +52,10 @@ mod sql;
 pub(crate) mod sqlite;
 mod sweeping;
 
-pub use capabilities::{Capabilities, Granularity, WriterHost};
+pub use capabilities::{Capabilities, Granularity};
 pub use connect_options::ConnectOptions;
 pub use connections::Connections;
-pub use diagnosis::{CertificateCheck, Diagnosis, HostState, Setting, Transport, Writers};
+pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport, Writers};
 pub(crate) use driver::Address;
 pub use driver::DriverOptions;
 pub(crate) use saves::{Authorship, RowLocked, Save, Saved};
@@ -86,10 +86,6 @@ pub(crate) trait Backend: Debug + Send + Sync {
     fn capabilities(&self) -> Capabilities;
     /// The maximum number of its connections.
     fn connections(&self) -> Connections;
-    /// The remaining time in which nothing is granted, because a failover may have lost leases.
-    fn pause_of_grants(&self) -> Option<Duration> {
-        None
-    }
     /// The password of connections that are opened from now on.
     fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
         Err(DatabaseError::Unsupported("this database has no password"))

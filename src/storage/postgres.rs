@@ -11,7 +11,6 @@ mod connect;
 mod connection;
 mod counts;
 pub(in crate::storage) mod errors;
-mod hosts;
 mod lease_rows;
 mod list;
 mod live;
@@ -44,7 +43,7 @@ use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
-use crate::storage::capabilities::{Capabilities, Granularity, WriterHost};
+use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
 use crate::storage::sql::migration;
@@ -107,16 +106,14 @@ impl Postgres {
     }
 }
 
-fn capabilities(version: &str, writer: Option<WriterHost>) -> Capabilities {
+fn capabilities(version: &str) -> Capabilities {
     Capabilities {
         database: format!("PostgreSQL {version}"),
         granularity: Granularity::Row,
-        several_writers: false,
         shared_locks: true,
         skip_locked: true,
         names_blocker: true,
         heartbeats_pass_saves: true,
-        writer,
     }
 }
 
@@ -127,10 +124,6 @@ impl Backend for Postgres {
     }
 
     fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
-        if let Some(hosts) = &self.pools.hosts {
-            hosts.set_password(password);
-            return Ok(());
-        }
         for pool in [&self.pools.main, &self.pools.batches, &self.pools.alone] {
             pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
@@ -138,11 +131,7 @@ impl Backend for Postgres {
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(&self.version, self.pools.hosts.as_ref().map(|hosts| hosts.writer()))
-    }
-
-    fn pause_of_grants(&self) -> Option<Duration> {
-        self.pools.hosts.as_ref().and_then(|hosts| hosts.pause())
+        capabilities(&self.version)
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {

@@ -103,12 +103,10 @@ fn capabilities(version: String) -> Capabilities {
     Capabilities {
         database: format!("SQLite {version}"),
         granularity: Granularity::Database,
-        several_writers: false,
         shared_locks: false,
         skip_locked: false,
         names_blocker: false,
         heartbeats_pass_saves: false,
-        writer: None,
     }
 }
 

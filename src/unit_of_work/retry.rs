@@ -119,10 +119,10 @@ impl Transient for DatabaseError {
         match self {
             DatabaseError::Deadlock => Some(RetryReason::Deadlock),
             DatabaseError::SerializationFailure => Some(RetryReason::SerializationFailure),
-            DatabaseError::ConnectionLost(_) => Some(RetryReason::ConnectionLost),
+            // Its connection was closed, and a new one may reach the writer.
+            DatabaseError::ConnectionLost(_) | DatabaseError::ReadOnly => Some(RetryReason::ConnectionLost),
             DatabaseError::LockTimeout { .. } => Some(RetryReason::LockTimeout),
             DatabaseError::Busy(_) => Some(RetryReason::Busy),
-            DatabaseError::GrantsPaused { .. } => Some(RetryReason::Busy),
             DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
             DatabaseError::Cancelled => Some(RetryReason::Cancelled),
             // Another change, without a new version, conflicted with it.
@@ -252,7 +252,6 @@ mod tests {
             Deadlock,
             SerializationFailure,
             Busy("words"),
-            GrantsPaused { remaining: Duration::ZERO },
             ConnectionLost(texts()),
             OutcomeUnknown(texts()),
             Cancelled,
@@ -280,7 +279,6 @@ mod tests {
                 | Deadlock
                 | SerializationFailure
                 | Busy(_)
-                | GrantsPaused { .. }
                 | ConnectionLost(_)
                 | OutcomeUnknown(_) => {}
                 Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)

@@ -42,12 +42,10 @@ impl Backend for Link {
         Capabilities {
             database: "simulated".into(),
             granularity: Granularity::Database,
-            several_writers: false,
             shared_locks: false,
             skip_locked: false,
             names_blocker: false,
             heartbeats_pass_saves: false,
-            writer: None,
         }
     }
     fn connections(&self) -> Connections {

@@ -50,9 +50,9 @@ pub(crate) static PARTS: [Step; 32] = [
     },
     // The errors of the derives, which rustc prints for a crate of their own.
     Step::of_programs("derive", &["derive"]),
-    // A cluster of three nodes that all accept writes. The suite on one of them is a part of `engines`.
+    // A cluster of three nodes that all accept writes, one of which is used. The suite on it is a part of `engines`.
     Step { packages: &[Kind::MariaDb.package()], ..Step::of_verify("galera", &["galera"]) },
-    // URLs with several hosts, and failovers: pairs of servers of its own, and a cluster.
+    // Failovers behind one address: pairs of servers of its own, and a cluster.
     Step {
         packages: &[Kind::Postgres.package(), Kind::MariaDb.package()],
         ..Step::of_verify("failover", &["failover"])

@@ -12,7 +12,6 @@ mod changes;
 mod check;
 mod end;
 #[cfg(any(feature = "postgres", feature = "mysql", test))]
-mod failover;
 mod keep;
 #[cfg(test)]
 #[path = "../../../verify/model/mod.rs"]
@@ -30,7 +29,6 @@ use std::time::Duration;
 
 pub(crate) use changes::Changes;
 #[cfg(any(feature = "postgres", feature = "mysql", test))]
-pub(crate) use failover::Declared;
 #[cfg(any(feature = "mysql", test))]
 pub(crate) use keep::change_row;
 pub(crate) use past::{How, Past};

@@ -121,14 +121,6 @@ pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, 
     })
 }
 
-/// `update` of the root that changes one bit of its version; a second time it restores it. Binds the id.
-pub(super) fn toggle_root(mapping: &'static Mapping) -> Arc<str> {
-    TEXTS.get(What::ToggleRoot, &mapping.root, &[], || {
-        let (root, version) = (&mapping.root, &mapping.version);
-        format!("update {} set `{version}` = `{version}` ^ 1 where {}", qualified(root), key_is(root))
-    })
-}
-
 /// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the new
 /// version, the id, the expected version.
 pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<str> {

@@ -7,7 +7,7 @@ use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::lease_rows::LeaseTables;
 use super::session::Session;
-use super::{load, revision, written};
+use super::{load, revision};
 use crate::aggregate::Stored;
 use crate::aggregate::mapping::{Mapping, Rows};
 use crate::aggregate::value::Value;
@@ -44,20 +44,11 @@ impl BackendTransaction for MySqlTransaction {
         mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
         let lock = match mode {
-            // A row that is written cannot be shared.
-            LockMode::PessimisticRead if self.open.session().has_several_writers() => RowLock::Update,
             LockMode::PessimisticRead => RowLock::Share,
             LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
             _ => return load::load_whole(self.open.session(), mapping, id).await,
         };
-        let load = async |session: &mut Session| {
-            let stored = load::load(session, mapping, id, lock).await?;
-            if stored.is_some() {
-                written::root(session, mapping, id).await?;
-            }
-            Ok(stored)
-        };
-        self.open.wait_for(load).await
+        self.open.wait_for(async |session: &mut Session| load::load(session, mapping, id, lock).await).await
     }
 
     async fn load_unlocked(
@@ -68,7 +59,6 @@ impl BackendTransaction for MySqlTransaction {
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
         let session = self.open.session();
         if let Some(stored) = load::load(session, mapping, id, RowLock::SkipLocked).await? {
-            written::root(session, mapping, id).await?;
             return Ok(Ok(Some(stored)));
         }
         // No row: it is locked, or it does not exist.
@@ -81,14 +71,7 @@ impl BackendTransaction for MySqlTransaction {
         mapping: &'static Mapping,
         id: &[Value],
     ) -> Result<Option<Version>, DatabaseError> {
-        let hold = async |session: &mut Session| {
-            let lock = if session.has_several_writers() { RowLock::Update } else { RowLock::Share };
-            let version = load::version_now(session, mapping, id, lock).await?;
-            if version.is_some() {
-                written::root(session, mapping, id).await?;
-            }
-            Ok(version)
-        };
+        let hold = async |session: &mut Session| load::version_now(session, mapping, id, RowLock::Share).await;
         self.open.wait_for(hold).await
     }
 

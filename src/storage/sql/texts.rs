@@ -24,7 +24,6 @@ pub(in crate::storage) enum What {
     InsertGenerated,
     InsertChildren,
     UpdateRoot,
-    ToggleRoot,
     UpdateChild,
     DeleteChild,
     DeleteChildren,

@@ -24,14 +24,13 @@ const TABLE: &str =
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The tables of tenure that its processes change.
-const TABLES: [&str; 7] = [
+const TABLES: [&str; 6] = [
     "tenure_lock",
     "tenure_lock_history",
     "tenure_lock_floor",
     "tenure_revision",
     "tenure_operation",
     "tenure_removed",
-    "tenure_epoch",
 ];
 
 fn deposit(account: &mut Account) -> Result<(), Infallible> {
