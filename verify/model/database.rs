@@ -254,7 +254,7 @@ fn write(scenario: &Scenario, state: &mut State, message: &Message) -> Outcome {
     let aggregate = &mut state.store.aggregate;
     let next = Seen { version: at.version + 1, ..at };
     aggregate.at = match message.op {
-        Op::Replace(_) if scenario.has(Bug::VersionsRestart) => Seen { life: at.life + 1, version: 1, ..next },
+        Op::Replace(_) if scenario.has(Bug::VersionsRestart) => Seen { life: at.life + 1, version: 1 },
         Op::Replace(_) => Seen { life: at.life + 1, ..next },
         _ => next,
     };

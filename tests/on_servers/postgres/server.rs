@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, PgPool};
 use tenure::{
-    Aggregate, Database, Error, LockId, LockKey, LockManager, LockMode, Owner, Repository, Wait,
+    Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository, Wait,
     error::{DatabaseError, UpdateError},
     storage::ConnectOptions,
 };
@@ -16,10 +16,6 @@ struct Pinned {
     #[aggregate(id)]
     id: String,
     count: i64,
-}
-
-fn random() -> String {
-    LockId::random().reveal()
 }
 
 fn url() -> String {
