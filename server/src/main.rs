@@ -58,8 +58,7 @@ enum Command {
 /// The database, and how to connect to it.
 #[derive(Args)]
 struct At {
-    /// The database: sqlite://file, or postgres:// and mysql://user:password@host/database. A server may have several hosts, of which the
-    /// writer is used: postgres://user@db1:5432,db2:5432/database.
+    /// The database: sqlite://file, or postgres:// and mysql://user:password@host/database.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     database_url: String,
     /// Allow a connection without TLS to a server that is not on this machine.
@@ -72,14 +71,6 @@ struct At {
     /// The SQLite file has another name (a hard link) or is mounted by itself, and all programs open it by this one path.
     #[arg(long, env = "ALLOW_LINKED_FILE")]
     allow_linked_file: bool,
-    /// With several hosts: a failover loses nothing that was acknowledged, so leases are granted at once after it. All programs that use
-    /// tenure must declare the same.
-    #[arg(long, env = "SYNCHRONOUS_FAILOVER")]
-    synchronous_failover: bool,
-    /// With several hosts: the longest time to live of all lock policies (5m, 1h). After a failover that may have lost leases, none is granted
-    /// for that long. Without it, that is the longest one in the lock table, and at least 5m.
-    #[arg(long, env = "LONGEST_TTL", value_parser = duration::parse)]
-    longest_ttl: Option<Duration>,
 }
 
 impl At {
@@ -87,9 +78,7 @@ impl At {
         let options = ConnectOptions::new();
         let options = if self.allow_plaintext { options.allow_plaintext() } else { options };
         let options = if self.one_writer_node { options.one_writer_node() } else { options };
-        let options = if self.allow_linked_file { options.allow_linked_file() } else { options };
-        let options = if self.synchronous_failover { options.synchronous_failover() } else { options };
-        self.longest_ttl.map_or(options.clone(), |ttl| options.longest_ttl(ttl))
+        if self.allow_linked_file { options.allow_linked_file() } else { options }
     }
 
     async fn connect(&self) -> Result<Database, tenure::error::DatabaseError> {

@@ -65,7 +65,7 @@ codes! {
     LockingFailed = "locking-failed", YES;
     /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
     LockTimeout = "lock-timeout", YES;
-    /// One owner holds, or waits for, as many locks as the quota allows.
+    /// One owner holds as many locks as the quota allows.
     LimitReached = "limit-reached", YES;
     /// The wait exceeds the longest allowed one.
     WaitTooLong = "wait-too-long", NO;
@@ -113,12 +113,10 @@ codes! {
     TooYoung = "too-young", NO;
     /// The database could not do it now. Nothing was changed.
     Unavailable = "unavailable", YES;
-    /// No lock is granted for some time after a failover, which may have lost leases.
-    GrantsPaused = "grants-paused", YES;
     /// The database cannot be opened or reached.
     Unreachable = "unreachable", NO;
     /// The database can only be read.
-    ReadOnly = "read-only", NO;
+    ReadOnly = "read-only", YES;
     /// The database has no space left.
     DiskFull = "disk-full", NO;
     /// The database file is not the one that was opened.
@@ -168,7 +166,6 @@ impl DatabaseError {
             | DatabaseError::Busy(_)
             | DatabaseError::Cancelled
             | DatabaseError::ConnectionLost(_) => ErrorCode::Unavailable,
-            DatabaseError::GrantsPaused { .. } => ErrorCode::GrantsPaused,
             DatabaseError::OutcomeUnknown(_) => ErrorCode::NoAnswer,
             DatabaseError::ChildGone { .. } => ErrorCode::ChildGone,
             DatabaseError::TransactionEnded(_) => ErrorCode::TransactionEnded,
@@ -232,7 +229,7 @@ impl Error {
 fn of_limit(limit: Limit) -> ErrorCode {
     match limit {
         Limit::LongestWait => ErrorCode::WaitTooLong,
-        Limit::LocksPerOwner | Limit::WaitsPerOwner => ErrorCode::LimitReached,
+        Limit::LocksPerOwner => ErrorCode::LimitReached,
     }
 }
 

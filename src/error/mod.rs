@@ -38,16 +38,6 @@ pub enum DatabaseError {
     /// The database could not serialize this transaction with others. Nothing of it was stored.
     #[error("the database could not serialize this transaction with others; run it again as a whole")]
     SerializationFailure,
-    /// The database has failed over, and may have lost the newest leases. Nothing is granted until those would have expired; existing leases
-    /// go on. See [`ConnectOptions::synchronous_failover`](crate::storage::ConnectOptions::synchronous_failover).
-    #[error(
-        "the database failed over and may have lost leases, so no lock is granted for another {} s; try again then",
-        remaining.as_secs() + 1
-    )]
-    GrantsPaused {
-        /// The remaining time.
-        remaining: Duration,
-    },
     /// Every connection is in use and none became free in time, or the queue of callers is full. Nothing was sent.
     #[error("{0}; try again in a moment, or allow more connections")]
     Busy(&'static str),
@@ -112,8 +102,13 @@ pub enum DatabaseError {
         /// The problem, and what to do.
         problem: String,
     },
-    /// The database can be read, but not written.
-    #[error("the database is read-only; give this user the right to write to the file and its directory")]
+    /// The database can be read, but not written, and nothing of the transaction was stored. A server may be a standby or a replica that the
+    /// address led to: its connection was closed, and the next one may reach the writer. A SQLite file stays as it is until its rights are
+    /// changed.
+    #[error(
+        "the database is read-only: a server that is a standby or a replica (run it again as a whole), or a file that this user has \
+             no right to write; give this user the right to write to the file and its directory"
+    )]
     ReadOnly,
     /// The disk, a quota or a table is full. Nothing of the transaction was stored.
     #[error("the database has no space left: {0}; free disk space or raise the limit, and run it again as a whole")]

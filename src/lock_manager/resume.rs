@@ -74,7 +74,6 @@ impl LockManager {
     ) -> Result<Lease, Error> {
         let key = LockKey::of::<A>(id);
         check_token(&key, &seen)?;
-        let gate = self.gate(&lock.hash(), &key).await?;
         let mut tx = repository.database.begin().await?;
         // The lease first, then the aggregate: the order of every save under a lease.
         let proof = self.proof(lock);
@@ -87,9 +86,7 @@ impl LockManager {
                 return Err(Error::NoLock(Box::new(no_lock.seen_by(self.owner.as_deref()))));
             }
         };
-        tx.news.touched(&key);
         repository.assert_unchanged(&mut tx, id, seen).await?;
-        gate.still_open()?;
         tx.commit().await?;
         tracing::info!(lock = ?key, generation = holder.generation, owner = ?holder.owner.id, "lock resumed");
         Ok(Lease { id: lock.clone(), holder })

@@ -96,11 +96,8 @@ impl LockManager {
     ) -> Result<Lease, TakeOverError> {
         let (locks, asked, owner, reason) = (self.clone(), key.clone(), owner.clone(), reason.to_owned());
         let taking = RunToEnd::new(|_gone| async move {
-            let gate = locks.gate(&id.hash(), &asked).await?;
             let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
-            let lease = lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))?;
-            gate.still_open()?;
-            Ok(lease)
+            lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))
         });
         let taking = async { Result::<_, TakeOverError>::map(taking.await, Unclaimed::claim) };
         let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;
@@ -142,7 +139,7 @@ impl LockManager {
             TakenOver::Granted(granted) if granted.generation == generation => self.again(&request, granted, id).await,
             TakenOver::Granted(granted) => {
                 tracing::info!(lock = ?key, generation, by = ?owner.id, owner = ?holder.owner.id, "lock taken over");
-                Ok(self.granted(id, granted))
+                Ok(Lease { id, holder: granted })
             }
             TakenOver::Changed => self.taken_before(request, generation, id).await,
             TakenOver::Used(no_lock) => Err(TakeOverError::LockIdUsed(Box::new(no_lock.seen_by(Some(&owner.id))))),
@@ -184,7 +181,6 @@ impl LockManager {
         let releasing = RunToEnd::new(|_gone| async move {
             let releasing = locks.backend.release_all(&owner_id);
             let mut released = seen(locks.metrics(), "release_all", None, releasing).await?;
-            released.iter().for_each(|holder| locks.hub.touched(&holder.key));
             released.sort_by(|one, other| (one.since, &one.key).cmp(&(other.since, &other.key)));
             Ok(released)
         });

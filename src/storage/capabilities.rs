@@ -11,12 +11,6 @@ pub struct Capabilities {
     pub database: String,
     /// The granularity of a pessimistic lock.
     pub granularity: Granularity,
-    /// Whether several nodes of a cluster accept writes: Galera, unless
-    /// [`ConnectOptions::one_writer_node`](crate::storage::ConnectOptions::one_writer_node) is declared. A pessimistic lock then waits for
-    /// transactions on its own node only. Of two transactions on different nodes that lock, hold or save the same aggregate or lease, one
-    /// fails, at the latest at its commit, with [`DatabaseError::Deadlock`](crate::error::DatabaseError::Deadlock), which is retryable.
-    /// `docs/clusters.md` lists the differences.
-    pub several_writers: bool,
     /// Whether several transactions can hold [`LockMode::PessimisticRead`](crate::LockMode::PessimisticRead) on one
     /// aggregate at the same time.
     pub shared_locks: bool,
@@ -26,23 +20,6 @@ pub struct Capabilities {
     pub names_blocker: bool,
     /// Whether a save can hold a lease without blocking its heartbeats. Otherwise a heartbeat waits for the save.
     pub heartbeats_pass_saves: bool,
-    /// Whether a [`Condition`](crate::aggregate::Condition) can compare decimals.
-    pub compares_decimals: bool,
-    /// The hosts of the database, and the one in use at this moment; `None` if its URL names one host.
-    pub writer: Option<WriterHost>,
-}
-
-/// The hosts of a database whose URL names several, and the one that accepts writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WriterHost {
-    /// All hosts with their ports, in the order of the URL: `db1:5432`.
-    pub hosts: Vec<String>,
-    /// The one in use.
-    pub host: String,
-    /// The number that rises with every failover: the timeline on PostgreSQL; on MariaDB and MySQL the number of changes of the writer that
-    /// tenure has seen, and 0 on Galera, which has no such number.
-    pub epoch: i64,
 }
 
 /// The granularity of a pessimistic lock.
@@ -65,23 +42,9 @@ impl fmt::Display for Capabilities {
         };
         writeln!(f, "database                  {}", self.database)?;
         writeln!(f, "pessimistic locks         {locks}")?;
-        if self.several_writers {
-            writeln!(
-                f,
-                "several writing nodes     yes: locks wait on their own node; across nodes one of two fails at its commit"
-            )?;
-        }
         writeln!(f, "shared locks              {}", yes(self.shared_locks))?;
         writeln!(f, "skip locked               {}", yes(self.skip_locked))?;
         writeln!(f, "names the blocker         {}", yes(self.names_blocker))?;
-        writeln!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))?;
-        write!(f, "compares decimals         {}", yes(self.compares_decimals))?;
-        if let Some(WriterHost { host, epoch, .. }) = &self.writer {
-            write!(f, "\nwriter                    {host}")?;
-            if *epoch > 0 {
-                write!(f, ", epoch {epoch}")?;
-            }
-        }
-        Ok(())
+        write!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))
     }
 }

@@ -10,17 +10,14 @@ use crate::clock::ManualClock;
 pub struct ConnectOptions {
     pub(crate) clock: Option<ManualClock>,
     pub(crate) volatile: bool,
-    pub(crate) poll_interval: Option<Duration>,
     pub(crate) connections: Option<NonZeroU32>,
     idle: Option<Duration>,
     guarded: Option<Duration>,
     pub(crate) plaintext: bool,
-    pub(crate) unnamed: bool,
     pub(crate) after_connect: Option<String>,
     pub(crate) one_writer: bool,
     pub(crate) linked_file: bool,
-    pub(crate) lossless: bool,
-    pub(crate) longest_ttl: Option<Duration>,
+    lifetime: Option<Duration>,
     #[cfg(feature = "opentelemetry")]
     pub(crate) meter: Option<opentelemetry::metrics::Meter>,
 }
@@ -40,12 +37,28 @@ impl ConnectOptions {
 
     /// Opens at most this many connections for transactions and loads; the default is 10. (On SQLite: for reading, 4 by default, besides
     /// the one that writes.) On PostgreSQL and MariaDB up to twelve more are reserved for the lock manager, so that heartbeats succeed
-    /// while all others are busy, and on PostgreSQL one more listens while locks are watched; they are opened on demand. So with the
-    /// default a server must allow 23 connections per process (22 on MariaDB and MySQL).
+    /// while all others are busy; they are opened on demand. So with the default a server must allow 22 connections per process.
     #[must_use]
     pub fn max_connections(mut self, connections: NonZeroU32) -> Self {
         self.connections = Some(connections);
         self
+    }
+
+    /// The longest life of a connection to a server: an older one is closed when it is free, and a new one is opened. The default is
+    /// 300,000 ms; [`Duration::ZERO`] means no limit. It changes nothing on SQLite.
+    ///
+    /// It bounds how long a connection leads to a server that the address does not lead to any more: after a change of a DNS name, or a
+    /// failover behind a proxy that leaves connections open. A connection whose server says that it is read-only is closed at once, whatever
+    /// its age.
+    #[must_use]
+    pub fn connection_lifetime(mut self, limit: Duration) -> Self {
+        self.lifetime = Some(limit);
+        self
+    }
+
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn lifetime(&self) -> Option<Duration> {
+        Some(self.lifetime.unwrap_or(Duration::from_secs(300))).filter(|limit| !limit.is_zero())
     }
 
     /// How long a transaction may be idle, without a statement in flight, before the server ends it, rolls it back and closes its
@@ -115,12 +128,9 @@ impl ConnectOptions {
     /// Galera, or MySQL Group Replication with several primaries. A proxy or a virtual address in front of the cluster must route them to
     /// that node, and to another node only after it has stopped.
     ///
-    /// With it, a save only reads the row of its lease, as on a single server, which is faster. **A false declaration breaks every lock**: the
-    /// cluster does not check rows that a transaction only reads, so a save could be acknowledged after its lease was taken over on another
-    /// node. Without it, a save on Galera writes that row ([`Capabilities::several_writers`](crate::storage::Capabilities::several_writers)),
-    /// and Group Replication with several primaries is refused at connect, with
-    /// [`DatabaseError::Unsupported`](crate::error::DatabaseError::Unsupported). `docs/clusters.md` has the measurements. It changes nothing
-    /// on other databases.
+    /// Without it such a cluster is refused at connect, with [`DatabaseError::Unsupported`](crate::error::DatabaseError::Unsupported). **A false
+    /// declaration breaks every lock**: the cluster does not check rows that a transaction only reads, so a save could be acknowledged after
+    /// its lease was taken over on another node. `docs/clusters.md` has the measurements. It changes nothing on other databases.
     #[must_use]
     pub fn one_writer_node(mut self) -> Self {
         self.one_writer = true;
@@ -136,41 +146,6 @@ impl ConnectOptions {
     #[must_use]
     pub fn allow_linked_file(mut self) -> Self {
         self.linked_file = true;
-        self
-    }
-
-    /// Declares that a failover of this database loses nothing that was acknowledged: the operator promotes only a standby for which every
-    /// commit has waited. Then leases are granted at once after a failover.
-    ///
-    /// Without it, a failover that tenure notices counts as one that may have lost the newest leases, and for one time to live no lease is
-    /// granted ([`DatabaseError::GrantsPaused`](crate::error::DatabaseError::GrantsPaused)), so that no second owner is granted a lease that
-    /// its first owner still relies on. Heartbeats, checks, saves and releases continue. The settings of the server cannot show it: another
-    /// standby than a synchronous one may be promoted. **A false declaration lets two owners rely on one lock** until the first one's next
-    /// heartbeat. It has an effect only if the URL names several hosts; all processes must declare the same.
-    #[must_use]
-    pub fn synchronous_failover(mut self) -> Self {
-        self.lossless = true;
-        self
-    }
-
-    /// Declares the longest time to live of all lock policies, of all processes: after a failover that may have lost leases, no lease is
-    /// granted for that long. The default is the longest one in the lock table, and at least five minutes, that of the default policy. It
-    /// has an effect only if the URL names several hosts.
-    #[must_use]
-    pub fn longest_ttl(mut self, ttl: Duration) -> Self {
-        self.longest_ttl = Some(ttl);
-        self
-    }
-
-    /// Omits people from the names that other users of the server can see. On PostgreSQL the `application_name` of a connection is the
-    /// owner and command of its transaction, `kim: start shipping`. Everybody who may connect to that server can read it in
-    /// `pg_stat_activity`, and in the server's log if `log_line_prefix` has `%a`. With this option it is `start shipping`: a
-    /// [`LockTimeout`](crate::error::DatabaseError::LockTimeout) then contains the command of the blocking transaction, but no person.
-    /// MariaDB and MySQL never get either, and the labels of this process's own transactions contain no person there. tenure's tables still
-    /// contain the owner of each lease and the author of each change.
-    #[must_use]
-    pub fn omit_people(mut self) -> Self {
-        self.unnamed = true;
         self
     }
 
@@ -199,16 +174,6 @@ impl ConnectOptions {
     #[must_use]
     pub fn allow_unsafe_durability(mut self) -> Self {
         self.volatile = true;
-        self
-    }
-
-    /// The interval for polling the changes of other processes to locks that are watched or waited for. Polling costs one statement per
-    /// process, and runs only while there are watchers or waiters. Changes in this process are seen at once.
-    ///
-    /// The default is 1 s; on PostgreSQL 5 s while notifications of other processes arrive.
-    #[must_use]
-    pub fn poll_interval(mut self, interval: Duration) -> Self {
-        self.poll_interval = Some(interval);
         self
     }
 }

@@ -17,8 +17,6 @@ pub struct Diagnosis {
     pub transport: Transport,
     /// Whether other nodes of a cluster accept writes beside this one.
     pub writers: Writers,
-    /// The answer of each host, if the URL names several.
-    pub hosts: Vec<HostState>,
     /// The settings that decide whether acknowledged locks survive.
     pub settings: Vec<Setting>,
     /// How many connections a process opens at most with the given options.
@@ -34,16 +32,6 @@ pub struct Diagnosis {
     pub known: Vec<i64>,
 }
 
-/// The answer of a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HostState {
-    /// The host and its port: `db1:5432`.
-    pub host: String,
-    /// Whether it accepts writes, or the reason that it is not used.
-    pub state: String,
-}
-
 /// How many nodes accept writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -53,8 +41,6 @@ pub enum Writers {
     /// Several nodes of this cluster; the application declared that tenure uses one of them
     /// ([`ConnectOptions::one_writer_node`](crate::storage::ConnectOptions::one_writer_node)).
     OneNodeOf(&'static str),
-    /// Several nodes of this cluster. Rows that a save requires to stay are written.
-    Several(&'static str),
     /// Several nodes of this cluster: refused at connect, unless one node is declared.
     Refused(&'static str),
 }
@@ -65,7 +51,6 @@ impl fmt::Display for Writers {
         match self {
             Writers::One => f.write_str("this server"),
             Writers::OneNodeOf(cluster) => write!(f, "this node only, as declared: {cluster}"),
-            Writers::Several(cluster) => write!(f, "several nodes: {cluster}"),
             Writers::Refused(cluster) => write!(
                 f,
                 "SEVERAL NODES: {cluster}. It is refused unless all connections of tenure go to one node: `--one-writer-node`, \
@@ -225,9 +210,6 @@ impl fmt::Display for Diagnosis {
             None => writeln!(f)?,
         }
         writeln!(f, "accepts writes            {}", self.writers)?;
-        for HostState { host, state } in &self.hosts {
-            writeln!(f, "host                      {host}: {state}")?;
-        }
         writeln!(f, "clock                     {:+} ms from this machine's", self.clock_ahead_ms)?;
         writeln!(f, "schema                    {}", self.schema())?;
         for setting in &self.settings {

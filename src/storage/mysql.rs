@@ -14,13 +14,11 @@ mod connection;
 mod counts;
 mod deadline;
 pub(in crate::storage) mod errors;
-mod hosts;
 mod in_flight;
 mod lease_rows;
 mod list;
 mod live;
 mod load;
-mod matching;
 mod migrate;
 mod operation;
 mod revision;
@@ -32,8 +30,6 @@ mod statements;
 mod sweep;
 mod transaction;
 mod values;
-mod watch;
-mod written;
 
 use std::time::Duration;
 
@@ -41,7 +37,6 @@ use async_trait::async_trait;
 use sqlx::MySqlPool;
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -52,8 +47,7 @@ use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
-use crate::storage::capabilities::{Capabilities, Granularity, WriterHost};
-use crate::storage::diagnosis::Writers;
+use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
 use crate::storage::{Backend, BackendTransaction, LockAnswer, LockOp, Slice, SweptRows, patience};
@@ -72,8 +66,6 @@ pub(crate) struct MySql {
     connections: Connections,
     time: Time,
     version: String,
-    /// The nodes of its cluster that accept writes.
-    writers: Writers,
     /// The maximum number of connections of the pool.
     count: u32,
 }
@@ -97,13 +89,7 @@ impl MySql {
 
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        migrate::migrate(
-            &self.connections.pool,
-            migrator,
-            migrate::Whose::Application,
-            self.connections.several_writers,
-        )
-        .await
+        migrate::migrate(&self.connections.pool, migrator, migrate::Whose::Application).await
     }
 
     /// Runs an operation in a transaction of its own, and commits it if `keep` accepts the answer.
@@ -141,10 +127,8 @@ macro_rules! again {
         }
     }};
 }
-use again;
 
-fn capabilities(flavour: Flavour, version: &str, writers: &Writers, writer: Option<WriterHost>) -> Capabilities {
-    let several_writers = matches!(writers, Writers::Several(_));
+fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
     let name = match flavour {
         Flavour::MariaDb => "MariaDB",
         Flavour::MySql => "MySQL",
@@ -152,13 +136,10 @@ fn capabilities(flavour: Flavour, version: &str, writers: &Writers, writer: Opti
     Capabilities {
         database: format!("{name} {version}"),
         granularity: Granularity::Row,
-        several_writers,
-        shared_locks: !several_writers,
+        shared_locks: true,
         skip_locked: true,
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
-        compares_decimals: true,
-        writer,
     }
 }
 
@@ -169,10 +150,6 @@ impl Backend for MySql {
     }
 
     fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
-        if let Some(hosts) = &self.connections.hosts {
-            hosts.set_password(password);
-            return Ok(());
-        }
         for pool in [&self.connections.pool, &self.connections.leases, &self.connections.alone] {
             pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
@@ -180,12 +157,7 @@ impl Backend for MySql {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let writer = self.connections.hosts.as_ref().map(|hosts| hosts.writer());
-        capabilities(self.connections.flavour, &self.version, &self.writers, writer)
-    }
-
-    fn pause_of_grants(&self) -> Option<Duration> {
-        self.connections.hosts.as_ref().and_then(|hosts| hosts.pause())
+        capabilities(self.connections.flavour, &self.version)
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
@@ -210,23 +182,6 @@ impl Backend for MySql {
 
     async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
         load::load_many(&mut self.connections.acquire(patience::left()).await?, mapping, ids).await
-    }
-
-    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError> {
-        load::stored_id(&mut self.connections.acquire(patience::left()).await?, mapping, id).await
-    }
-
-    async fn ids_after(
-        &self,
-        mapping: &'static Mapping,
-        after: Option<&[Value]>,
-        limit: u32,
-    ) -> Result<Vec<Row>, DatabaseError> {
-        load::ids_after(&mut self.connections.acquire(patience::left()).await?, mapping, after, limit).await
-    }
-
-    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-        matching::count(&mut self.connections.acquire(patience::left()).await?, mapping, when).await
     }
 
     async fn state_at(

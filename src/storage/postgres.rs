@@ -11,12 +11,10 @@ mod connect;
 mod connection;
 mod counts;
 pub(in crate::storage) mod errors;
-mod hosts;
 mod lease_rows;
 mod list;
 mod live;
 mod load;
-mod matching;
 mod operation;
 mod overdue;
 mod pools;
@@ -27,7 +25,6 @@ mod statements;
 mod sweep;
 mod transaction;
 mod values;
-mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +33,6 @@ use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -47,7 +43,7 @@ use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
-use crate::storage::capabilities::{Capabilities, Granularity, WriterHost};
+use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
 use crate::storage::sql::migration;
@@ -110,17 +106,14 @@ impl Postgres {
     }
 }
 
-fn capabilities(version: &str, writer: Option<WriterHost>) -> Capabilities {
+fn capabilities(version: &str) -> Capabilities {
     Capabilities {
         database: format!("PostgreSQL {version}"),
         granularity: Granularity::Row,
-        several_writers: false,
         shared_locks: true,
         skip_locked: true,
         names_blocker: true,
         heartbeats_pass_saves: true,
-        compares_decimals: true,
-        writer,
     }
 }
 
@@ -131,10 +124,6 @@ impl Backend for Postgres {
     }
 
     fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
-        if let Some(hosts) = &self.pools.hosts {
-            hosts.set_password(password);
-            return Ok(());
-        }
         for pool in [&self.pools.main, &self.pools.batches, &self.pools.alone] {
             pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
@@ -142,11 +131,7 @@ impl Backend for Postgres {
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(&self.version, self.pools.hosts.as_ref().map(|hosts| hosts.writer()))
-    }
-
-    fn pause_of_grants(&self) -> Option<Duration> {
-        self.pools.hosts.as_ref().and_then(|hosts| hosts.pause())
+        capabilities(&self.version)
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
@@ -170,23 +155,6 @@ impl Backend for Postgres {
 
     async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
         self.pools.load(async |connection| load::load_many(connection, mapping, ids).await).await
-    }
-
-    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError> {
-        self.pools.load(async |connection| load::stored_id(connection, mapping, id).await).await
-    }
-
-    async fn ids_after(
-        &self,
-        mapping: &'static Mapping,
-        after: Option<&[Value]>,
-        limit: u32,
-    ) -> Result<Vec<Row>, DatabaseError> {
-        self.pools.load(async |connection| load::ids_after(connection, mapping, after, limit).await).await
-    }
-
-    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-        self.pools.load(async |connection| matching::count(connection, mapping, when).await).await
     }
 
     async fn state_at(

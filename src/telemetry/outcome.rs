@@ -130,7 +130,6 @@ pub(crate) trait Named {
 impl Named for DatabaseError {
     fn report(&self) -> Report<'_> {
         let outcome = match self {
-            DatabaseError::GrantsPaused { .. } => return Report::refused("grants_paused"),
             DatabaseError::LockTimeout { .. } => "lock_timeout",
             DatabaseError::Deadlock => "deadlock",
             DatabaseError::Busy(_) => "busy",

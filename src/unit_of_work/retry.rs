@@ -54,8 +54,20 @@ impl Retry {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The state of the fractions of a simulated run, so that its seed repeats its pauses.
+    pub(crate) static REPEATED: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
+}
+
 /// Between 0 and 1. Without randomness from the operating system all pauses are equal, which is acceptable.
 pub(crate) fn random_fraction() -> f64 {
+    #[cfg(test)]
+    if let Some(state) = REPEATED.get() {
+        let next = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        REPEATED.set(Some(next));
+        return f64::from(u32::try_from(next >> 32).expect("32 bits")) / f64::from(u32::MAX);
+    }
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
 }
 
@@ -107,10 +119,10 @@ impl Transient for DatabaseError {
         match self {
             DatabaseError::Deadlock => Some(RetryReason::Deadlock),
             DatabaseError::SerializationFailure => Some(RetryReason::SerializationFailure),
-            DatabaseError::ConnectionLost(_) => Some(RetryReason::ConnectionLost),
+            // Its connection was closed, and a new one may reach the writer.
+            DatabaseError::ConnectionLost(_) | DatabaseError::ReadOnly => Some(RetryReason::ConnectionLost),
             DatabaseError::LockTimeout { .. } => Some(RetryReason::LockTimeout),
             DatabaseError::Busy(_) => Some(RetryReason::Busy),
-            DatabaseError::GrantsPaused { .. } => Some(RetryReason::Busy),
             DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
             DatabaseError::Cancelled => Some(RetryReason::Cancelled),
             // Another change, without a new version, conflicted with it.
@@ -240,7 +252,6 @@ mod tests {
             Deadlock,
             SerializationFailure,
             Busy("words"),
-            GrantsPaused { remaining: Duration::ZERO },
             ConnectionLost(texts()),
             OutcomeUnknown(texts()),
             Cancelled,
@@ -268,7 +279,6 @@ mod tests {
                 | Deadlock
                 | SerializationFailure
                 | Busy(_)
-                | GrantsPaused { .. }
                 | ConnectionLost(_)
                 | OutcomeUnknown(_) => {}
                 Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)

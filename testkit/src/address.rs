@@ -56,6 +56,12 @@ impl Address {
     }
 }
 
+/// The port in the URL of a server.
+pub(crate) fn port_of(url: &str) -> Option<&str> {
+    let (host, _) = url.rsplit_once('@')?.1.split_once('/')?;
+    host.rsplit_once(':').map(|(_, port)| port)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

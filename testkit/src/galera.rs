@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use crate::DATABASE;
 use crate::engine::Engine;
 use crate::error::StartError;
-use crate::hosts;
 use crate::kind::Kind;
 use crate::mariadb::{MariaDb, Programs};
 use crate::port;
@@ -74,11 +73,6 @@ impl Galera {
     /// The URLs of the database on each node.
     pub fn urls(&self) -> Vec<String> {
         self.nodes.iter().map(|node| node.url(DATABASE)).collect()
-    }
-
-    /// The URL of the database with all nodes as its hosts.
-    pub fn url(&self) -> String {
-        hosts::url_of(&self.urls())
     }
 
     /// Starts a node again after it was killed, and waits until it has joined the cluster and has its data.

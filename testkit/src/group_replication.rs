@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::DATABASE;
+use crate::address::port_of;
 use crate::error::StartError;
-use crate::hosts::{self, port_of};
 use crate::kind::Kind;
 use crate::mariadb::{MariaDb, Programs};
 use crate::port;
@@ -73,12 +73,6 @@ impl GroupReplication {
     /// The nodes.
     pub fn nodes(&self) -> &[MariaDb] {
         &self.nodes
-    }
-
-    /// The URL of the database with all nodes as its hosts.
-    pub fn url(&self) -> String {
-        let urls: Vec<String> = self.nodes.iter().map(|node| node.url(DATABASE)).collect();
-        hosts::url_of(&urls)
     }
 
     /// Which node accepts writes, as seen by another one; the first of them if all do.

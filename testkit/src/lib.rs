@@ -47,7 +47,6 @@ mod etcd;
 mod galera;
 mod group_replication;
 mod home;
-mod hosts;
 mod kind;
 mod mariadb;
 mod mariadb_pair;

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use crate::DATABASE;
 use crate::error::StartError;
-use crate::hosts::url_of;
 use crate::mariadb::MariaDb;
 
 /// Replication takes milliseconds; other tests may keep the disk busy.
@@ -43,11 +42,6 @@ impl MariaDbPair {
     /// The primary and the replica, in the order of their start.
     pub fn servers(&self) -> &[MariaDb; 2] {
         &self.servers
-    }
-
-    /// The URL of the database [`DATABASE`] with both hosts, in this order.
-    pub fn url(&self, order: [usize; 2]) -> String {
-        url_of(&order.map(|at| self.servers[at].url(DATABASE)))
     }
 
     /// Waits until the replica has applied everything that the primary has written.

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use crate::DATABASE;
+use crate::address::port_of;
 use crate::client::Client;
 use crate::error::StartError;
 use crate::etcd::Etcd;
 use crate::home::Home;
-use crate::hosts::port_of;
 use crate::kind::Kind;
 use crate::port;
 use crate::postgres::release_memory;

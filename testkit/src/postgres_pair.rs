@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use crate::DATABASE;
 use crate::error::StartError;
-use crate::hosts::url_of;
 use crate::kind::Kind;
 use crate::postgres::{Postgres, copy};
 use crate::programs::Place;
@@ -37,11 +36,6 @@ impl PostgresPair {
     /// The primary and the standby, in the order of their start.
     pub fn servers(&self) -> &[Postgres; 2] {
         &self.servers
-    }
-
-    /// The URL of the database [`DATABASE`] with both hosts, in this order.
-    pub fn url(&self, order: [usize; 2]) -> String {
-        url_of(&order.map(|at| self.servers[at].url(DATABASE)))
     }
 
     /// Waits until the standby has applied everything that the primary has written.

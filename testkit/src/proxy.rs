@@ -18,6 +18,8 @@ pub struct Proxy {
 /// The state of the network.
 #[derive(Debug, Default)]
 struct Network {
+    /// Host and port that new connections lead to.
+    server: Mutex<String>,
     /// The next loss, if any.
     fault: Mutex<Option<Fault>>,
     /// Whether nothing passes.
@@ -47,17 +49,17 @@ impl Proxy {
     /// If no port is free, or the URL has none.
     pub fn to(url: &str) -> io::Result<Self> {
         let misshapen = || io::Error::new(io::ErrorKind::InvalidInput, format!("no host and port in {url}"));
-        let (before, rest) = url.split_once('@').ok_or_else(misshapen)?;
-        let (server, database) = rest.split_once('/').ok_or_else(misshapen)?;
-        let (listener, network) = (TcpListener::bind(("127.0.0.1", 0))?, Arc::new(Network::default()));
+        let (before, server, database) = parts(url).ok_or_else(misshapen)?;
+        let network = Network { server: Mutex::new(server.to_owned()), ..Network::default() };
+        let (listener, network) = (TcpListener::bind(("127.0.0.1", 0))?, Arc::new(network));
         // Encrypted messages cannot be read, and newer servers offer TLS by default.
         let plain = if url.starts_with("mysql:") { "?ssl-mode=disabled" } else { "" };
         let url = format!("{before}@{}/{database}{plain}", listener.local_addr()?);
-        let (server, way) = (server.to_owned(), Arc::clone(&network));
+        let way = Arc::clone(&network);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 // Without a server, the connection ends at once.
-                let _ = serve(client, &server, &way);
+                let _ = serve(client, &way);
             }
         });
         Ok(Proxy { url, network })
@@ -66,6 +68,15 @@ impl Proxy {
     /// The URL of the proxy.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Leads new connections to the server of this URL, as one address in front of several servers does. Open ones stay where they are.
+    ///
+    /// # Panics
+    /// If the URL has no host and port.
+    pub fn lead_to(&self, url: &str) {
+        let (_, server, _) = parts(url).unwrap_or_else(|| panic!("no host and port in {url}"));
+        server.clone_into(&mut locked(&self.network.server));
     }
 
     /// Loses the answer to the next request with this text, on any connection, and closes that connection for the client. The server may
@@ -106,11 +117,18 @@ impl Proxy {
     }
 }
 
-fn serve(mut client: TcpStream, server: &str, network: &Arc<Network>) -> io::Result<()> {
+/// What is before the host of a URL, the host with its port, and the rest.
+fn parts(url: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = url.split_once('@')?;
+    rest.split_once('/').map(|(server, rest)| (before, server, rest))
+}
+
+fn serve(mut client: TcpStream, network: &Arc<Network>) -> io::Result<()> {
     if network.is_silent() {
         thread::spawn(move || drain(&mut client));
         return Ok(());
     }
+    let server = locked(&network.server).clone();
     let server = TcpStream::connect(server)?;
     let (from_client, to_server) = (client.try_clone()?, server.try_clone()?);
     let (lost, losing) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));

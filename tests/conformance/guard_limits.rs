@@ -2,19 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{
-    Database, LockId, LockKey, LockManager, LockMode, Transaction, error::DatabaseError, error::Error,
-    storage::ConnectOptions,
-};
+use tenure::{Database, LockId, LockKey, LockManager, LockMode, Transaction, error::DatabaseError, error::Error};
 
-use super::support::{TTL, TestDb, kim, lee};
+use super::support::{TTL, TestDb, kim, lee, options};
 
 const LIMIT: Duration = Duration::from_millis(400);
 /// Far longer than the end of a session takes on a busy machine, and far shorter than the statements.
 const GENEROUS: Duration = Duration::from_secs(20);
 
 async fn limited(t: &TestDb) -> Database {
-    let options = ConnectOptions::new().guarded_transaction(LIMIT).clock(t.clock.clone());
+    let options = options().guarded_transaction(LIMIT).clock(t.clock.clone());
     Database::connect_with(t.url(), options).await.unwrap()
 }
 

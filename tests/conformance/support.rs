@@ -34,6 +34,12 @@ pub struct TestDb {
     _keep: Box<dyn std::any::Any + Send + Sync>,
 }
 
+/// The options of every process: the suite also runs on one node of a cluster whose other nodes accept writes. The declaration changes nothing
+/// on other databases.
+pub fn options() -> ConnectOptions {
+    ConnectOptions::new().one_writer_node()
+}
+
 impl TestDb {
     pub fn new(db: Database, url: String, clock: ManualClock, keep: impl std::any::Any + Send + Sync) -> Self {
         TestDb {
@@ -50,30 +56,18 @@ impl TestDb {
 
     /// The same database in another process: with separate connections.
     pub async fn another_process(&self) -> Database {
-        Database::connect_with(&self.url, ConnectOptions::new().clock(self.clock.clone())).await.unwrap()
-    }
-
-    /// As [`another_process`](Self::another_process), for a runtime of its own.
-    pub fn connecting(&self) -> impl Future<Output = Database> + Send + use<> {
-        let (url, clock) = (self.url.clone(), self.clock.clone());
-        async move { Database::connect_with(&url, ConnectOptions::new().clock(clock)).await.unwrap() }
-    }
-
-    /// As [`another_process`](Self::another_process), with this poll interval.
-    pub async fn process_with_poll_interval(&self, interval: Duration) -> Database {
-        let options = ConnectOptions::new().clock(self.clock.clone()).poll_interval(interval);
-        Database::connect_with(&self.url, options).await.unwrap()
+        Database::connect_with(&self.url, options().clock(self.clock.clone())).await.unwrap()
     }
 
     /// The same, with this maximum of connections for transactions and loads.
     pub async fn another_process_with(&self, connections: u32) -> Database {
-        let options = ConnectOptions::new().max_connections(connections.try_into().unwrap());
+        let options = self::options().max_connections(connections.try_into().unwrap());
         Database::connect_with(&self.url, options.clock(self.clock.clone())).await.unwrap()
     }
 
     /// The same, with this idle limit of transactions.
     pub async fn another_process_with_idle_limit(&self, limit: Duration) -> Database {
-        let options = ConnectOptions::new().idle_in_transaction(limit);
+        let options = self::options().idle_in_transaction(limit);
         Database::connect_with(&self.url, options.clock(self.clock.clone())).await.unwrap()
     }
 
@@ -83,9 +77,10 @@ impl TestDb {
         let with = if self.url.contains('?') { '&' } else { '?' };
         match self.url.starts_with("mysql") {
             true => {
-                Database::connect(&format!("{}{with}timezone={}", self.url, zone.replace('+', "%2B"))).await.unwrap()
+                let url = format!("{}{with}timezone={}", self.url, zone.replace('+', "%2B"));
+                Database::connect_with(&url, options()).await.unwrap()
             }
-            false => Database::connect(&self.url).await.unwrap(),
+            false => Database::connect_with(&self.url, options()).await.unwrap(),
         }
     }
 

@@ -37,10 +37,4 @@ pub(super) enum Bug {
     VersionsRestart,
     /// A lease is revived although a newer lease was granted.
     ResumeAfterAnother,
-    /// Leases are granted at once after a failover that has lost some.
-    GrantsAfterFailover,
-    /// An expired lease is revived after a failover that may have lost a newer one.
-    ResumesInPause,
-    /// An asynchronous standby is declared as a synchronous one, and everything is relied upon as before.
-    FalselySynchronous,
 }

@@ -59,13 +59,6 @@ pub(super) fn is_known(state: &State) -> bool {
     matches!(decided, Ok((Answer::Lease(Ok(holder)), _)) if holder.generation == live.generation)
 }
 
-/// Whether this lock id has the live lease.
-pub(super) fn holds(state: &State, lock: Lock) -> bool {
-    let proof = Proof { lock: hash(lock), owner: None };
-    let decided = decide(&Operation::Check(&proof), &state.store.rows, START + state.now());
-    matches!(decided, Ok((Answer::Lease(Ok(_)), _)))
-}
-
 /// Runs one request. `None`: a faulty variant has not finished it.
 pub(super) fn execute(scenario: &Scenario, state: &mut State, message: &Message) -> Option<Outcome> {
     let client = &state.clients[message.client];
@@ -259,9 +252,9 @@ fn write(scenario: &Scenario, state: &mut State, message: &Message) -> Outcome {
         state.facts.broken.insert(Promise::SavedOnSeenVersion);
     }
     let aggregate = &mut state.store.aggregate;
-    let next = Seen { version: at.version + 1, branch: aggregate.branch, ..at };
+    let next = Seen { version: at.version + 1, ..at };
     aggregate.at = match message.op {
-        Op::Replace(_) if scenario.has(Bug::VersionsRestart) => Seen { life: at.life + 1, version: 1, ..next },
+        Op::Replace(_) if scenario.has(Bug::VersionsRestart) => Seen { life: at.life + 1, version: 1 },
         Op::Replace(_) => Seen { life: at.life + 1, ..next },
         _ => next,
     };

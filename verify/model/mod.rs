@@ -1,6 +1,5 @@
 //! The offline lock and the optimistic save, explored state by state with [stateright]: clients that crash, pause and repeat
-//! their requests; messages that are delayed, duplicated and lost; a clock that ticks and steps; a sweeper; a standby that becomes the
-//! writer.
+//! their requests; messages that are delayed, duplicated and lost; a clock that ticks and steps; a sweeper.
 //!
 //! The decisions about leases are those of the library's engine, not a copy. The promises are judged by facts that clients can observe,
 //! stored apart from the engine's rows. Each faulty variant in [`Bug`] breaks the promise that its test names.
@@ -11,7 +10,6 @@ mod bug;
 mod clients;
 mod database;
 mod facts;
-mod failover;
 mod promises;
 mod scenarios;
 mod state;
@@ -37,10 +35,6 @@ struct Scenario {
     /// How many times the database's clock may step.
     steps: u8,
     sweeps: u8,
-    /// How many times a standby may become the writer.
-    failovers: u8,
-    /// Whether commits wait for the standby, as the application then declares.
-    synchronous: bool,
     bug: Option<Bug>,
 }
 
@@ -60,10 +54,6 @@ enum Action {
     Tick,
     Step(i64),
     Sweep,
-    /// The standby applies what it lacks.
-    Replicate,
-    /// The standby becomes the writer. The former writer is gone.
-    FailOver,
 }
 
 impl Scenario {
@@ -85,16 +75,12 @@ impl Model for Scenario {
             waits_for: None,
             heartbeats: self.heartbeats,
         };
-        let aggregate =
-            AggregateRow { exists: true, at: Seen { life: 1, version: 1, branch: 0 }, branch: 0, log: Vec::new() };
+        let aggregate = AggregateRow { exists: true, at: Seen { life: 1, version: 1 }, log: Vec::new() };
         vec![State {
             time: 0,
             skew: 0,
             store: Store { rows: Rows::default(), aggregate },
             durable: None,
-            standby: None,
-            no_grants_before: 0,
-            has_lost: false,
             clients: self.clients.iter().map(client).collect(),
             network: Vec::new(),
             halves: Vec::new(),
@@ -103,7 +89,6 @@ impl Model for Scenario {
             crashes: self.crashes,
             steps: self.steps,
             sweeps: self.sweeps,
-            failovers: self.failovers,
         }]
     }
 
@@ -133,10 +118,6 @@ impl Model for Scenario {
         if state.durable.is_some() {
             actions.push(Action::CrashDatabase);
         }
-        if state.failovers > 0 {
-            actions.push(Action::FailOver);
-            actions.extend(state.standby.is_some().then_some(Action::Replicate));
-        }
     }
 
     fn next_state(&self, state: &State, action: Action) -> Option<State> {
@@ -148,13 +129,11 @@ impl Model for Scenario {
                 let op = next.clients[id].waits_for?;
                 next.send(Message { client: id, op, sent: state.time, answer: None });
             }
-            Action::Arrive(message) if failover::waits(self, &next, &message) => return None,
             Action::Arrive(message) => {
                 next.network.remove(next.network.iter().position(|other| *other == message)?);
                 match message.answer {
                     Some(outcome) => clients::receive(self, &mut next, &message, outcome),
                     None => {
-                        failover::before_commit(self, &mut next);
                         if let Some(outcome) = database::execute(self, &mut next, &message) {
                             answer(&mut next, message, outcome);
                         }
@@ -163,7 +142,6 @@ impl Model for Scenario {
             }
             Action::Finish(half) => {
                 next.halves.retain(|other| *other != half);
-                failover::before_commit(self, &mut next);
                 let (message, outcome) = database::finish(self, &mut next, half);
                 answer(&mut next, message, outcome);
             }
@@ -185,11 +163,8 @@ impl Model for Scenario {
             }
             Action::Sweep => {
                 next.sweeps -= 1;
-                failover::before_commit(self, &mut next);
                 database::sweep(self, &mut next);
             }
-            Action::Replicate => next.standby = None,
-            Action::FailOver => failover::fail_over(self, &mut next),
         }
         (next != *state).then_some(next)
     }

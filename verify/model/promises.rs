@@ -3,7 +3,7 @@
 use stateright::Property;
 
 use super::Scenario;
-use super::database::{TTL, is_free, is_known};
+use super::database::{is_free, is_known};
 use super::state::{Promise, State};
 
 pub(super) const ONE_LIVE_LEASE: &str = "one live lease";
@@ -33,17 +33,14 @@ pub(super) fn all() -> Vec<Property<Scenario>> {
         Property::always(ENDED_STAYS_ENDED, |_, state| unbroken(state, Promise::EndedStaysEnded)),
         Property::always(SAVED_UNDER_LIVE_LEASE, |_, state| unbroken(state, Promise::SavedUnderLiveLease)),
         Property::always(SAVED_BESIDE_NOBODY, |_, state| unbroken(state, Promise::SavedBesideNobody)),
-        Property::always(SAVED_ON_SEEN_VERSION, |scenario: &Scenario, state| {
-            unbroken(state, Promise::SavedOnSeenVersion) || scenario.may_lose(state)
-        }),
-        Property::always(ACKNOWLEDGED_ONCE, |scenario: &Scenario, state: &State| {
+        Property::always(SAVED_ON_SEEN_VERSION, |_, state| unbroken(state, Promise::SavedOnSeenVersion)),
+        Property::always(ACKNOWLEDGED_ONCE, |_, state: &State| {
             let log = &state.store.aggregate.log;
             let times = |client: &usize| log.iter().filter(|writer| *writer == client).count();
             let versions = state.store.aggregate.at.version == 1 + log.len() as i64;
             state.facts.acknowledged.iter().all(|client| times(client) == 1)
                 && state.facts.committed.iter().all(|client| times(client) == 1)
                 && versions
-                || scenario.may_lose(state)
         }),
         Property::always(LIVE_UNTIL_ITS_END, |_, state| is_known(state)),
         Property::always(FREE_IS_GRANTED, |scenario: &Scenario, state: &State| {
@@ -56,13 +53,6 @@ pub(super) fn all() -> Vec<Property<Scenario>> {
         }),
         Property::sometimes("all clients save", |scenario: &Scenario, state: &State| {
             state.facts.acknowledged.len() == scenario.savers()
-        }),
-        Property::sometimes("a failover loses a commit", |scenario: &Scenario, state: &State| {
-            state.has_lost || scenario.failovers == 0 || scenario.synchronous
-        }),
-        Property::sometimes("a lease is granted after the pause", |scenario: &Scenario, state: &State| {
-            let granted = state.facts.lease.is_some_and(|lease| lease.until == state.no_grants_before + TTL);
-            granted && state.failovers == 0 || scenario.failovers == 0 || scenario.synchronous
         }),
     ]
 }

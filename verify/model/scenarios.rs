@@ -11,7 +11,6 @@ use super::promises::{
     ONE_LIVE_LEASE, SAVED_BESIDE_NOBODY, SAVED_ON_SEEN_VERSION, SAVED_UNDER_LIVE_LEASE,
 };
 use super::state::Role::{self, Breaking, Editor, Replacer, Returning, TakingOver, Writer};
-use super::state::State;
 
 /// The number of explored states of three clients; they have too many to explore all.
 const BOUND: usize = 60_000;
@@ -19,18 +18,7 @@ const BOUND: usize = 60_000;
 impl Scenario {
     fn of(roles: &[Role]) -> Self {
         let clients = roles.iter().copied().zip(0..).collect();
-        Scenario {
-            clients,
-            until: 2,
-            repeats: 0,
-            heartbeats: 0,
-            crashes: 0,
-            steps: 0,
-            sweeps: 0,
-            failovers: 0,
-            synchronous: false,
-            bug: None,
-        }
+        Scenario { clients, until: 2, repeats: 0, heartbeats: 0, crashes: 0, steps: 0, sweeps: 0, bug: None }
     }
 
     fn wrong(self, bug: Bug) -> Self {
@@ -41,11 +29,6 @@ impl Scenario {
     /// has ended, and the check in the saving transaction protects the aggregate.
     pub(super) fn is_belief_promised(&self) -> bool {
         self.steps == 0 && !self.clients.iter().any(|(role, _)| matches!(role, Breaking | TakingOver))
-    }
-
-    /// Whether acknowledged saves, and versions that clients have read, may be gone. No library can keep what no server has.
-    pub(super) fn may_lose(&self, state: &State) -> bool {
-        state.has_lost && !self.has(Bug::FalselySynchronous)
     }
 
     /// Whether another client can acquire the lease later.
@@ -142,17 +125,6 @@ fn two_editors_while_the_clock_steps() {
 }
 
 #[test]
-fn two_editors_and_a_failover_that_loses_commits() {
-    Scenario { failovers: 1, until: 3, ..Scenario::of(&[Editor, Editor]) }.holds();
-    Scenario { failovers: 1, heartbeats: 1, ..Scenario::of(&[Returning, Editor]) }.holds();
-}
-
-#[test]
-fn an_editor_and_a_writer_and_a_failover_that_loses_nothing() {
-    Scenario { failovers: 1, synchronous: true, repeats: 1, ..Scenario::of(&[Editor, Writer]) }.holds();
-}
-
-#[test]
 fn an_aggregate_that_is_deleted_and_inserted() {
     Scenario { repeats: 1, ..Scenario::of(&[Editor, Replacer]) }.holds();
     Scenario { repeats: 1, until: 1, ..Scenario::of(&[Writer, Replacer]) }.holds();
@@ -193,10 +165,4 @@ fn every_wrong_build_is_found() {
     Scenario { heartbeats: 1, ..Scenario::of(&[Returning, Editor]) }
         .wrong(Bug::ResumeAfterAnother)
         .breaks(ENDED_STAYS_ENDED);
-    let fails_over = |roles: &[Role]| Scenario { failovers: 1, ..Scenario::of(roles) };
-    fails_over(&[Editor, Editor]).wrong(Bug::GrantsAfterFailover).breaks(ONE_BELIEVES);
-    Scenario { heartbeats: 1, ..fails_over(&[Returning, Editor]) }.wrong(Bug::ResumesInPause).breaks(ONE_BELIEVES);
-    fails_over(&[Editor, Writer]).wrong(Bug::FalselySynchronous).breaks(ACKNOWLEDGED_ONCE);
-    fails_over(&[Editor, Editor]).wrong(Bug::FalselySynchronous).breaks(ONE_BELIEVES);
-    fails_over(&[Writer, Writer, Writer]).wrong(Bug::FalselySynchronous).breaks(SAVED_ON_SEEN_VERSION);
 }

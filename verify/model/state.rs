@@ -14,8 +14,6 @@ pub(super) type ClientId = usize;
 pub(super) struct Seen {
     pub life: u8,
     pub version: i64,
-    /// The history that wrote it: a version that was lost in a failover is another one than a later one with the same number.
-    pub branch: u8,
 }
 
 /// The aggregate's row, and the data that survives its deletion.
@@ -23,8 +21,6 @@ pub(super) struct Seen {
 pub(super) struct AggregateRow {
     pub exists: bool,
     pub at: Seen,
-    /// How many failovers have lost something.
-    pub branch: u8,
     /// The clients that wrote, in order.
     pub log: Vec<ClientId>,
 }
@@ -163,13 +159,6 @@ pub(super) struct Facts {
     pub followed: bool,
 }
 
-/// The commits that a standby has: those up to some moment, and the facts of that moment.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Standby {
-    pub store: Store,
-    pub facts: Facts,
-}
-
 /// A transaction that a faulty variant has split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Half {
@@ -187,12 +176,6 @@ pub(super) struct State {
     pub store: Store,
     /// The durable state, if it is behind the acknowledged one.
     pub durable: Option<Box<Store>>,
-    /// An asynchronous standby, if it lacks commits.
-    pub standby: Option<Box<Standby>>,
-    /// No lease is granted before this time of the database's clock.
-    pub no_grants_before: i64,
-    /// Commits of the clients that are not on the new writer.
-    pub has_lost: bool,
     pub clients: Vec<Client>,
     /// Sorted, so that two states that differ only in the order are equal.
     pub network: Vec<Message>,
@@ -203,7 +186,6 @@ pub(super) struct State {
     pub crashes: u8,
     pub steps: u8,
     pub sweeps: u8,
-    pub failovers: u8,
 }
 
 impl State {

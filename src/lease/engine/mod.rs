@@ -12,7 +12,6 @@ mod changes;
 mod check;
 mod end;
 #[cfg(any(feature = "postgres", feature = "mysql", test))]
-mod failover;
 mod keep;
 #[cfg(test)]
 #[path = "../../../verify/model/mod.rs"]
@@ -30,7 +29,6 @@ use std::time::Duration;
 
 pub(crate) use changes::Changes;
 #[cfg(any(feature = "postgres", feature = "mysql", test))]
-pub(crate) use failover::Declared;
 #[cfg(any(feature = "mysql", test))]
 pub(crate) use keep::change_row;
 pub(crate) use past::{How, Past};
@@ -68,10 +66,6 @@ pub(crate) enum Operation<'o> {
     /// Revive an expired lease.
     Resume { proof: &'o Proof, key: &'o LockKey },
     /// Whether a key is held.
-    #[cfg_attr(
-        not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
-        allow(dead_code, reason = "transactions of a database ask it")
-    )]
     KeyState(&'o LockKey),
     /// All holders of a key.
     Holders(&'o LockKey),
@@ -97,10 +91,6 @@ pub(crate) enum Answer {
     /// Of [`Operation::Resume`].
     Resumed(Resumption),
     /// Of [`Operation::KeyState`].
-    #[cfg_attr(
-        not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
-        allow(dead_code, reason = "as the operation")
-    )]
     KeyState(KeyState),
     /// The longest-held first.
     Holders(Vec<Holder>),

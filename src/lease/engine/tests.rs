@@ -1,6 +1,5 @@
 //! Tables of cases. The time of every operation is [`NOW`]; times in the tables are relative to it, in milliseconds.
 
-mod failover;
 mod in_place;
 mod odd_rows;
 mod refusals;

@@ -97,6 +97,7 @@ pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, c
         Err(
             error @ (DatabaseError::ConnectionLost(_)
             | DatabaseError::OutcomeUnknown(_)
+            | DatabaseError::ReadOnly
             | DatabaseError::Busy(_)
             | DatabaseError::Closed),
         ) => vec![Err(error); count],

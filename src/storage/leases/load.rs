@@ -53,7 +53,7 @@ impl<'t> Loader<'t> {
             Operation::TakeOver { request, generation, .. } => self.take_over(request, generation).await?,
             Operation::ReleaseAll { owner } => self.leases(Which::Owner(owner), Hold::Change).await?,
             Operation::Resume { proof, key } => self.resume(proof, key).await?,
-            Operation::KeyState(key) => self.leases(Which::Exclusive(key), Hold::Reserve).await?,
+            Operation::KeyState(key) => self.leases(Which::Exclusive(key), Hold::Replace).await?,
             Operation::Holders(key) => self.leases(Which::Key(key), Hold::No).await?,
         }
         Ok(true)

@@ -62,11 +62,10 @@ pub(super) enum Hold {
     No,
     /// For a live lease that must not end before the transaction does. Its heartbeats go on, where the database can tell them apart.
     Guard,
-    /// For a key that nobody may acquire before the transaction ends. It waits for a save under its lease, also if that has ended since.
-    Reserve,
     /// For a change that does not wait for a save under the lease, where the database can tell them apart.
     Change,
-    /// For a change that waits for a save under the lease.
+    /// For a change that waits for a save under the lease, also if the lease has ended since; or for a key that nobody may acquire before
+    /// the transaction ends.
     Replace,
 }
 

@@ -25,8 +25,7 @@ type Answers = Vec<Option<LockAnswer>>;
 /// The maximum number of requests per statement: MariaDB turns longer lists into tables.
 const MOST: usize = 500;
 
-/// Answers the requests that need not wait. Where several nodes accept writes, these are the checks only, because a cluster may abort a
-/// transaction between two statements of one message, and then runs the others without it (see [`written`](super::written)).
+/// Answers the requests that need not wait.
 pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
     let answers = ask(connections, ops, now).await;
     match ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
@@ -37,8 +36,7 @@ pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i
 }
 
 async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
-    let writes = !connections.several_writers;
-    if let ([op], Flavour::MariaDb, true) = (ops, connections.flavour, writes) {
+    if let ([op], Flavour::MariaDb) = (ops, connections.flavour) {
         match unless_blocked(lone::run(connections, op, now).await)? {
             // An expired lease may hold its key.
             Some(None) if matches!(op, LockOp::Take(_)) => {}
@@ -47,7 +45,7 @@ async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Res
     }
     let mut answers = Vec::with_capacity(ops.len());
     for ops in ops.chunks(MOST) {
-        let batch = Batch::of(ops, writes);
+        let batch = Batch::of(ops);
         let mut answered = unless_blocked(batch.run(connections, now).await)?;
         // A request that is alone is sent again outside a batch, where it may wait.
         if answered.is_none() && ops.len() > 1 {
@@ -84,12 +82,10 @@ struct Batch<'o> {
 }
 
 impl<'o> Batch<'o> {
-    /// Without the requests that write, if they are not to be answered.
-    fn of(ops: &'o [LockOp], writes: bool) -> Self {
+    fn of(ops: &'o [LockOp]) -> Self {
         let mut batch = Batch { count: ops.len(), ..Self::default() };
         for (at, op) in ops.iter().enumerate() {
             match op {
-                op if !writes && !matches!(op, LockOp::Check(_)) => {}
                 // Shared and advisory leases get their generations one after the other.
                 LockOp::Take(request) if request.policy.exclusive => batch.takes.push((at, request)),
                 LockOp::Take(_) => {}

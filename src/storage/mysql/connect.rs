@@ -4,7 +4,7 @@ mod transport;
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlRow};
@@ -20,9 +20,9 @@ use super::{MySql, Time, in_flight};
 use crate::clock::to_micros;
 use crate::error::DatabaseError;
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
+use crate::storage::server::address;
 use crate::storage::server::checkout::Silence;
 use crate::storage::server::durability::Refusals;
-use crate::storage::server::hosts::{self, Found, Hosts, Rules};
 use crate::storage::server::recent::RecentConnections;
 use crate::storage::server::reserve;
 use crate::storage::sql::migration;
@@ -65,12 +65,9 @@ impl MySql {
         address: Address<'_, MySqlConnectOptions>,
         connect: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let (options, server, found) = look(address, &connect).await?;
+        let (options, server) = look(address, &connect).await?;
         server.usable()?;
-        one_node_of_one_host(&server, found.as_ref())?;
-        let hosts = found.map(|found| Hosts::new(found, Rules::of(&connect)));
-        let guard = hosts.as_ref().map(Arc::downgrade);
-        let several_writers = several_writers::are_several(&server.writers)?;
+        several_writers::refused(&server.writers)?;
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
@@ -79,16 +76,17 @@ impl MySql {
         let (silence, idle) = (Silence::default(), connect.idle_limit());
         let first = |session: String| connect.first(&session);
         let refusals = Refusals::default();
-        let durability = Durability::of(&server, connect.volatile, &refusals);
-        let check = (&silence, &guard, &durability);
-        let leases = pool(unseen, &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, check);
-        let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, check);
+        let checks =
+            Checks { variables: server.checked.clone(), volatile: connect.volatile, refusals: refusals.clone() };
+        let life = (connect.lifetime(), &silence);
+        let leases = pool(unseen, &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, &checks, life);
+        let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, &checks, life);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
-        let pool = pool(options, &first(server.session(idle)), count, check);
+        let pool = pool(options, &first(server.session(idle)), count, &checks, life);
         // If nothing is missing, the user needs no right to create tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
-            migrate(&pool, &migrator(), Whose::Tenure, several_writers).await?;
+            migrate(&pool, &migrator(), Whose::Tenure).await?;
         }
         let connections = Connections {
             pool,
@@ -96,28 +94,22 @@ impl MySql {
             leases,
             alone,
             flavour: server.flavour,
-            several_writers,
             silence,
             refusals,
             idle,
             waits: server.waits,
             labels: Labels::default(),
-            hosts,
         };
-        if let Some(hosts) = &connections.hosts {
-            let Connections { pool, leases, alone, .. } = &connections;
-            hosts.begin(vec![pool.clone(), leases.clone(), alone.clone()]).await?;
-        }
-        Ok(MySql { connections, time: Time(connect.clock), version: server.version, writers: server.writers, count })
+        Ok(MySql { connections, time: Time(connect.clock), version: server.version, count })
     }
 }
 
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let (options, server, found) = look(Address::Url(url), &connect).await?;
-    let durability = Durability::of(&server, true, &Refusals::default());
-    let check = (&Silence::default(), &None, &durability);
-    let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, check);
+    let (options, server) = look(Address::Url(url), &connect).await?;
+    // Any server is examined.
+    let checks = Checks { variables: Arc::default(), volatile: true, refusals: Refusals::default() };
+    let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, &checks, (None, &Silence::default()));
     let transport = transport::used(&pool, &options).await?;
     let asked = SystemTime::now();
     let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
@@ -130,15 +122,9 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     Ok(Diagnosis {
         connections: connections(connect.connections.map_or(CONNECTIONS, NonZeroU32::get)),
         connections_allowed: u32::try_from(allowed).ok(),
-        capabilities: super::capabilities(
-            server.flavour,
-            &server.version,
-            &server.writers,
-            found.as_ref().map(Found::writer),
-        ),
+        capabilities: super::capabilities(server.flavour, &server.version),
         transport,
         writers: server.writers,
-        hosts: found.as_ref().map(Found::states).unwrap_or_default(),
         settings: server.settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
@@ -149,7 +135,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
 /// The maximum number of connections of a process.
 pub(super) fn connections(application: u32) -> crate::storage::Connections {
     let (lock_table, reserve) = (CONNECTIONS_FOR_LEASES, reserve::CONNECTIONS);
-    crate::storage::Connections { application, lock_table, reserve, listener: 0, writer: 0 }
+    crate::storage::Connections { application, lock_table, reserve, writer: 0 }
 }
 
 /// The numbers of the migrations that were applied.
@@ -164,54 +150,55 @@ async fn applied(pool: &MySqlPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-/// The hosts that a pool's connections are checked by, if there are several.
-type Guard = Option<Weak<Hosts<sqlx::MySql>>>;
-
 fn pool(
     options: MySqlConnectOptions,
     session: &str,
     connections: u32,
-    (silence, guard, durability): (&Silence, &Guard, &Durability),
+    checks: &Checks,
+    (lifetime, silence): (Option<Duration>, &Silence),
 ) -> MySqlPool {
-    let session: Arc<str> = format!("{session}{}", durability.question()).into();
-    let (silence, durability) = (silence.clone(), durability.clone());
-    let (checked, guard) = (guard.clone(), guard.clone());
+    let session: Arc<str> = format!("{session}{}", checks.question()).into();
+    let (silence, checks) = (silence.clone(), checks.clone());
     MySqlPoolOptions::new()
         .max_connections(connections)
+        .max_lifetime(lifetime)
         .acquire_timeout(PATIENCE)
         .test_before_acquire(false)
         .before_acquire(move |connection, metadata| {
-            let (silence, checked) = (silence.clone(), checked.clone());
-            Box::pin(async move { hosts::check_idle(checked.as_ref(), &silence, connection, &metadata).await })
+            let silence = silence.clone();
+            Box::pin(async move { silence.is_alive::<sqlx::MySql>(connection, &metadata).await })
         })
         .after_connect(move |connection, _| {
-            let (session, guard) = (AssertSqlSafe(Arc::clone(&session)), guard.clone());
-            let durability = durability.clone();
+            let (session, checks) = (AssertSqlSafe(Arc::clone(&session)), checks.clone());
             Box::pin(async move {
                 let rows = sqlx::raw_sql(session).fetch_all(&mut *connection).await?;
-                durability.check(rows.last())?;
-                hosts::admit(guard.as_ref(), connection).await
+                checks.apply(rows.last())
             })
         })
         .connect_lazy_with(options)
 }
 
-/// The settings that decide whether a server keeps acknowledged locks, as they are read on each new connection.
+/// The questions to each new connection: whether its server accepts writes, and keeps acknowledged locks.
 #[derive(Debug, Clone)]
-struct Durability {
+struct Checks {
     /// The variables that this server has; none if any value is accepted.
     variables: Arc<[&'static str]>,
+    /// Whether settings that lose acknowledged locks are accepted.
+    volatile: bool,
     refusals: Refusals,
 }
 
-impl Durability {
-    const VARIABLES: [&str; 5] =
-        ["innodb_flush_log_at_trx_commit", "innodb_doublewrite", "log_bin", "sync_binlog", "binlog_format"];
-
-    fn of(server: &Server, volatile: bool, refusals: &Refusals) -> Self {
-        let variables = if volatile { Arc::default() } else { server.durable.clone() };
-        Durability { variables, refusals: refusals.clone() }
-    }
+impl Checks {
+    const VARIABLES: [&str; 8] = [
+        "innodb_flush_log_at_trx_commit",
+        "innodb_doublewrite",
+        "log_bin",
+        "sync_binlog",
+        "binlog_format",
+        READ_ONLY[0],
+        READ_ONLY[1],
+        READ_ONLY[2],
+    ];
 
     /// The text that follows the settings of a connection.
     fn question(&self) -> String {
@@ -219,7 +206,7 @@ impl Durability {
         if texts.is_empty() { String::new() } else { format!("; select {}", texts.join(", ")) }
     }
 
-    fn check(&self, row: Option<&MySqlRow>) -> Result<(), sqlx::Error> {
+    fn apply(&self, row: Option<&MySqlRow>) -> Result<(), sqlx::Error> {
         let Some(row) = row.filter(|_| !self.variables.is_empty()) else { return Ok(()) };
         let mut values = HashMap::new();
         for (at, name) in self.variables.iter().enumerate() {
@@ -232,18 +219,21 @@ impl Durability {
             };
             values.insert((*name).to_owned(), value);
         }
-        self.refusals.check(&durability(&values))
+        match read_only(&values) {
+            Some(_) => Err(self.refusals.refuse(DatabaseError::ReadOnly)),
+            None if self.volatile => Ok(()),
+            None => self.refusals.check(&durability(&values)),
+        }
     }
 }
 
-/// With several hosts each process finds its own node, so they cannot be declared to use one.
-fn one_node_of_one_host(server: &Server, found: Option<&Found<sqlx::MySql>>) -> Result<(), DatabaseError> {
-    match (&server.writers, found) {
-        (Writers::OneNodeOf(_), Some(_)) => Err(DatabaseError::Unsupported(
-            "`one_writer_node` cannot be declared with several hosts: each process finds its own node; name one host",
-        )),
-        _ => Ok(()),
-    }
+/// The variables by which a server says that it does not accept writes.
+const READ_ONLY: [&str; 3] = ["read_only", "super_read_only", "innodb_read_only"];
+
+/// The one of them that is set, with its value.
+fn read_only(variables: &HashMap<String, String>) -> Option<(&'static str, &str)> {
+    let values = READ_ONLY.into_iter().filter_map(|name| variables.get(name).map(|value| (name, &**value)));
+    values.into_iter().find(|(_, value)| !["", "OFF", "0"].contains(value))
 }
 
 /// The facts about a server.
@@ -259,8 +249,8 @@ struct Server {
     waits: Waits,
     /// The settings of every connection.
     session: &'static str,
-    /// The variables for [`Durability`].
-    durable: Arc<[&'static str]>,
+    /// The variables for [`Checks`].
+    checked: Arc<[&'static str]>,
     sql_mode: String,
 }
 
@@ -273,7 +263,9 @@ impl Server {
             Flavour::MySql => self.session.to_owned(),
         };
         match self.writers {
-            Writers::Several(_) => format!("{session}, {}", several_writers::SESSION),
+            Writers::OneNodeOf(cluster) if cluster == several_writers::Cluster::Galera.name() => {
+                format!("{session}, {}", several_writers::GALERA)
+            }
             _ => session,
         }
     }
@@ -324,13 +316,14 @@ fn not_understood(problem: String) -> DatabaseError {
     DatabaseError::Unreachable { url: "mysql://…".into(), problem: format!("the URL is not understood: {problem}") }
 }
 
-/// The options for one host, as its part of the URL or the application has set them; and the URL without the password.
+/// The options, as the URL or the application has set them; and the URL without the password.
 fn prepared(
     address: Address<'_, MySqlConnectOptions>,
     plaintext: bool,
 ) -> Result<(MySqlConnectOptions, String), DatabaseError> {
     let (options, url) = match address {
         Address::Url(url) => {
+            address::one_host(url).map_err(not_understood)?;
             let url = transport::known(url).map_err(not_understood)?;
             let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
             (options, url)
@@ -352,45 +345,13 @@ fn prepared(
     Ok((options, shown))
 }
 
-/// The writer among several hosts; `None` if the URL names one.
-async fn writer(url: &str, connect: &ConnectOptions) -> Result<Option<Found<sqlx::MySql>>, DatabaseError> {
-    let list = hosts::several(url, 3306).map_err(not_understood)?;
-    if list.is_empty() {
-        return Ok(None);
-    }
-    if transport::names_socket(url) {
-        return Err(not_understood("it names several hosts, and `socket` in its settings".into()));
-    }
-    let mut hosts = Vec::with_capacity(list.len());
-    for hosts::Host { name, url } in list {
-        let (options, _) = prepared(Address::Url(&url), connect.plaintext)?;
-        hosts.push(hosts::Candidate { name, options });
-    }
-    let names: Vec<&str> = hosts.iter().map(|host| &*host.name).collect();
-    let first: &MySqlConnectOptions = &hosts[0].options;
-    let (user, database) = (first.get_username(), first.get_database().unwrap_or_default());
-    let shown = format!("mysql://{user}@{}/{database}", names.join(","));
-    let found = hosts::find(hosts, &Rules::of(connect).first).await;
-    found.map(Some).map_err(|problem| DatabaseError::Unreachable { url: shown, problem })
-}
-
-/// Connects to the server; reads its version, and the settings that decide whether it keeps acknowledged locks. With several hosts it is
-/// the writer.
+/// Connects to the server; reads its version, and the settings that decide whether it keeps acknowledged locks.
 async fn look(
     address: Address<'_, MySqlConnectOptions>,
     connect: &ConnectOptions,
-) -> Result<(MySqlConnectOptions, Server, Option<Found<sqlx::MySql>>), DatabaseError> {
+) -> Result<(MySqlConnectOptions, Server), DatabaseError> {
     let plaintext = connect.plaintext;
-    let found = match address {
-        Address::Url(url) => writer(url, connect).await?,
-        Address::Options(_) => None,
-    };
-    let address = found.as_ref().map_or(address, |found| Address::Options(Box::new(found.options())));
-    let (options, shown) = match address {
-        // They are prepared already.
-        Address::Options(options) if found.is_some() => (*options, String::new()),
-        address => prepared(address, plaintext)?,
-    };
+    let (options, shown) = prepared(address, plaintext)?;
     let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
     let way = transport::way(&options, plaintext);
     // Not through a pool: it would retry for seconds and then only report that it gave up.
@@ -412,7 +373,7 @@ async fn look(
     let cluster = several_writers::find(&mut first, &variables).await.map_err(classify)?;
     first.close().await.map_err(classify)?;
     let server = server(&variables, several_writers::writers(cluster, connect.one_writer));
-    Ok((options, server, found))
+    Ok((options, server))
 }
 
 /// The facts in the variables of a server; their values are in upper case.
@@ -423,11 +384,10 @@ fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
     let version = value("version");
     let patience = ["innodb_lock_wait_timeout", "lock_wait_timeout"].map(|name| value(name).parse().unwrap_or(0));
     let mut settings = durability(variables);
-    let read_only = ["read_only", "super_read_only", "innodb_read_only"];
-    let read_only = read_only.into_iter().find(|name| !["", "OFF", "0"].contains(&value(name).as_str()));
+    let read_only = read_only(variables);
     let replica = "This may be a replica: connect to the primary.";
-    let is_read_only = read_only.map_or_else(|| "off".into(), value);
-    settings.push(Setting::new(read_only.unwrap_or("read_only"), is_read_only, "off", replica));
+    let (name, is_read_only) = read_only.unwrap_or((READ_ONLY[0], "off"));
+    settings.push(Setting::new(name, is_read_only.to_owned(), "off", replica));
     let flavour = if version.contains("MARIADB") { Flavour::MariaDb } else { Flavour::MySql };
     let limit = match flavour {
         Flavour::MariaDb => format!(
@@ -452,7 +412,7 @@ fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
         },
         // MariaDB before 11.1 only has the older name.
         isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
-        durable: Durability::VARIABLES.into_iter().filter(|name| variables.contains_key(*name)).collect(),
+        checked: Checks::VARIABLES.into_iter().filter(|name| variables.contains_key(*name)).collect(),
         sql_mode: value("sql_mode"),
         session: if variables.contains_key("innodb_snapshot_isolation") { SESSION_WITHOUT_SNAPSHOTS } else { SESSION },
     }
@@ -488,11 +448,6 @@ fn durability(variables: &HashMap<String, String>) -> Vec<Setting> {
         settings.push(setting("binlog_format", wanted, !is("binlog_format", "STATEMENT"), refuses));
     }
     settings
-}
-
-/// The reason that a host of several could not be reached, with advice.
-pub(super) fn problem(options: &MySqlConnectOptions, error: &sqlx::Error) -> String {
-    transport::way(options, false).advice(error).unwrap_or_else(|| advice(error))
 }
 
 fn advice(error: &sqlx::Error) -> String {

@@ -1,7 +1,6 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -16,10 +15,9 @@ use super::session::Session;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
-use crate::storage::server::checkout::Silence;
+use crate::storage::server::checkout::{self, Silence};
 use crate::storage::server::durability::Refusals;
-use crate::storage::server::hosts::{self, Hosts, Seated, Source};
-use crate::storage::server::recent::RecentConnections;
+use crate::storage::server::recent::{Kept, RecentConnections};
 use crate::storage::server::reserve;
 use crate::storage::{EndSession, patience};
 
@@ -34,8 +32,6 @@ pub(super) struct Connections {
     /// For single requests to the lock table when the others are busy: they may wait for a lock.
     pub alone: MySqlPool,
     pub flavour: Flavour,
-    /// Whether other nodes of a cluster accept writes too.
-    pub several_writers: bool,
     /// The last silence of any of these connections.
     pub silence: Silence,
     /// Why new connections are refused.
@@ -46,8 +42,6 @@ pub(super) struct Connections {
     pub waits: Waits,
     /// The labels of this process's transactions.
     pub labels: Labels,
-    /// The hosts, if the URL names several.
-    pub hosts: Option<Arc<Hosts<MySql>>>,
 }
 
 impl Connections {
@@ -63,35 +57,29 @@ impl Connections {
     }
 
     /// A connection that had a transaction a moment ago, with its id.
-    fn take_recent(&self) -> Option<(Session, i64)> {
-        let seated = Seated::now(self.hosts.as_ref());
-        let (connection, number) = self.recent.take(seated.number())?;
-        Some((Session::on(connection, self, seated), number))
+    fn take_recent(&self) -> Option<(Session, Kept)> {
+        let (connection, kept) = self.recent.take(&self.silence)?;
+        Some((Session::on(connection, self), kept))
     }
 
     /// A connection of one of the pools.
     async fn checkout(&self, pool: &MySqlPool, left: Duration) -> Result<Session, DatabaseError> {
-        let source = Source { pool, reserve: None };
-        let (connection, seated) = self.connect(left, source).await?;
-        Ok(Session::on(connection, self, seated))
+        self.acquired(checkout::acquire(pool, left)).await
     }
 
-    async fn connect(
+    async fn acquired(
         &self,
-        left: Duration,
-        source: Source<'_, MySql>,
-    ) -> Result<(PoolConnection<MySql>, Seated<MySql>), DatabaseError> {
+        acquire: impl Future<Output = Result<PoolConnection<MySql>, sqlx::Error>>,
+    ) -> Result<Session, DatabaseError> {
         // Boxed: it contains the opening of a connection, and would make every operation as large.
-        let acquire = Box::pin(hosts::acquire(self.hosts.as_ref(), left, source));
-        self.refusals.or(classify, acquire).await
+        let connection = self.refusals.or(classify, Box::pin(acquire)).await?;
+        Ok(Session::on(connection, self))
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all
     /// of its own.
     pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
-        let (left, source) = (patience::left(), Source { pool: &self.pool, reserve: Some(&self.alone) });
-        let (connection, seated) = self.connect(left, source).await?;
-        Ok(Session::on(connection, self, seated))
+        self.acquired(reserve::acquire(&self.pool, &self.alone, patience::left())).await
     }
 
     pub(super) async fn close(&self) {
@@ -119,6 +107,8 @@ pub(super) struct OpenTransaction {
     connections: Connections,
     /// The id of the connection, by which another session can find its blocker.
     connection: i64,
+    /// Since when the pool lacks the connection.
+    away: Instant,
     /// Whether the connection may be kept for the next transaction: not if it is a reserved one.
     keeps: bool,
     /// Whether it is an operation of the lock manager.
@@ -139,11 +129,11 @@ impl OpenTransaction {
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
         let deadline = Deadline::start(wait, connections.waits);
-        let (session, number) = match connections.take_recent() {
-            Some((session, number)) => (session, Some(number)),
+        let (session, kept) = match connections.take_recent() {
+            Some((session, kept)) => (session, Some(kept)),
             None => (connections.acquire(wait.budget()).await?, None),
         };
-        let mut open = Self::begin_as(session, connections, number, deadline, label).await?;
+        let mut open = Self::begin_as(session, connections, kept, deadline, label).await?;
         open.keeps = true;
         Ok(open)
     }
@@ -160,11 +150,12 @@ impl OpenTransaction {
     async fn begin_as(
         mut session: Session,
         connections: &Connections,
-        number: Option<i64>,
+        kept: Option<Kept>,
         mut deadline: Deadline,
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
-        let begin = match (connections.flavour, number) {
+        let away = kept.map_or_else(Instant::now, |kept| kept.away);
+        let begin = match (connections.flavour, kept) {
             // Autocommit is already off.
             (_, Some(_)) => "savepoint tenure".to_owned(),
             // MariaDB gets its limit with each statement that may wait.
@@ -180,13 +171,14 @@ impl OpenTransaction {
             }
         };
         let row = session.begin(begin, deadline).await.map_err(classify)?;
-        let connection = match (number, row) {
-            (Some(number), _) => number,
+        let connection = match (kept, row) {
+            (Some(kept), _) => kept.number,
             (None, Some(row)) => row.try_get(0).map_err(classify)?,
             (None, None) => return Err(classify(sqlx::Error::RowNotFound)),
         };
         let _label = label.map(|label| connections.labels.put(connection, label));
-        Ok(OpenTransaction { session, connections: connections.clone(), connection, keeps: false, ours: false, _label })
+        let connections = connections.clone();
+        Ok(OpenTransaction { session, connections, connection, away, keeps: false, ours: false, _label })
     }
 
     /// The connection it runs on.
@@ -239,35 +231,13 @@ impl OpenTransaction {
 
     /// Commits; fails if the open transaction is not the one that was begun.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        // First, because its error must not read as a failed commit.
-        self.session.check_epoch().map_err(classify)?;
         self.session.ours().await.map_err(classify)?;
         let first = operation.map(operation::carried).unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());
-        if self.session.has_several_writers() {
-            return self.commit_alone(first, keeps).await;
-        }
         let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
         let (flavour, sent) = (self.connections.flavour, Instant::now());
         let committed = self.session.end(commit).await.map_err(|error| refused_commit(error, flavour, sent));
         committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
-        self.end(keeps);
-        Ok(())
-    }
-
-    /// As [`commit`](Self::commit), with a message for each statement.
-    async fn commit_alone(mut self, first: String, keeps: bool) -> Result<(), DatabaseError> {
-        if !first.is_empty() {
-            self.session.raw(first.trim_end_matches([';', ' ']).to_owned()).await.map_err(classify)?;
-        }
-        let (flavour, sent) = (self.connections.flavour, Instant::now());
-        let committed =
-            self.session.end("commit".to_owned()).await.map_err(|error| refused_commit(error, flavour, sent));
-        committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
-        if !keeps && let Err(error) = self.session.close("set autocommit = 1".to_owned()).await {
-            // It is committed. The connection is cleaned up, or closed.
-            tracing::debug!(%error, "autocommit could not be switched on after a commit");
-        }
         self.end(keeps);
         Ok(())
     }
@@ -293,9 +263,9 @@ impl OpenTransaction {
     }
 
     fn end(self, keeps: bool) {
-        let epoch = self.session.epoch();
+        let kept = Kept { number: self.connection, away: self.away };
         if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
-            self.connections.recent.keep(connection, (self.connection, epoch), &runtime);
+            self.connections.recent.keep(connection, kept, &runtime);
         }
     }
 }

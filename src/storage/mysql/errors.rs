@@ -56,7 +56,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
             DatabaseError::Constraint(Box::new(violation(&error, number)))
         }
         1021 | 1114 => DatabaseError::DiskFull(error.to_string()),
-        1290 | 1792 | 1836 => DatabaseError::ReadOnly,
+        READ_ONLY_OPTION | READ_ONLY_TRANSACTION | READ_ONLY_MODE => DatabaseError::ReadOnly,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
         1040 | 1203 | 1226 => DatabaseError::Busy("the server has no connection left"),
         CLIENT_TIMED_OUT => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::IDLE_TOO_LONG)),
@@ -118,14 +118,30 @@ const ANOTHER_NODE: &str = "this node of a cluster has no quorum, so its connect
 
 /// Whether the connection is unusable, although the server answered on it.
 pub(super) fn is_useless(error: &sqlx::Error) -> bool {
-    matches!(number(error), Some(WITHOUT_QUORUM | CLIENT_TIMED_OUT | OFFLINE | EXPELLED))
+    is_read_only(error) || matches!(number(error), Some(CLIENT_TIMED_OUT | OFFLINE | EXPELLED))
 }
+
+/// Whether the server does not accept writes: it is read-only, or a node without a quorum. A new connection may reach the writer.
+pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
+    matches!(number(error), Some(READ_ONLY_OPTION | READ_ONLY_TRANSACTION | READ_ONLY_MODE | WITHOUT_QUORUM))
+}
+
+/// `read_only`, also at COMMIT.
+const READ_ONLY_OPTION: u16 = 1290;
+
+/// The default of the server's transactions.
+const READ_ONLY_TRANSACTION: u16 = 1792;
+
+/// `innodb_read_only`.
+const READ_ONLY_MODE: u16 = 1836;
 
 /// A deadlock, a snapshot conflict and a full lock table roll back the whole transaction, and autocommit applies again; most
 /// others undo their statement only.
 fn effect_of(number: u16) -> Effect {
     match number {
         1213 | 1020 | 1206 | 3101 | CLIENT_TIMED_OUT => Effect::Gone,
+        // The statement is undone, and so is the rest, because the connection is closed.
+        READ_ONLY_OPTION | READ_ONLY_TRANSACTION | READ_ONLY_MODE => Effect::Gone,
         // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.) Or disconnected.
         1317 | WITHOUT_QUORUM => Effect::Unknown,
         number if is_disconnection(number) => Effect::Unknown,

@@ -13,7 +13,6 @@ use super::columns::{clock, lease_columns, select_lease};
 use super::deadline::{RowLock, jitter};
 use super::errors::{classify, is_duplicate};
 use super::session::{Session, Statement};
-use super::written;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
@@ -202,7 +201,7 @@ impl Hold {
     fn row_lock(self) -> RowLock {
         match self {
             Hold::No => RowLock::None,
-            Hold::Guard | Hold::Change | Hold::Replace | Hold::Reserve => RowLock::Update,
+            Hold::Guard | Hold::Change | Hold::Replace => RowLock::Update,
         }
     }
 }
@@ -289,16 +288,7 @@ impl LeaseTables<'_> {
 #[async_trait]
 impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
-        let found = self.select(which, hold.row_lock()).await?;
-        let stays = |row: &LeaseRow| match hold {
-            Hold::Guard => found.clock.is_some_and(|now| row.alive(now)),
-            Hold::Reserve => true,
-            Hold::No | Hold::Change | Hold::Replace => false,
-        };
-        for LeaseRow { place, .. } in found.rows.iter().filter(|row| stays(row)) {
-            written::lock(self.session, &place.key, &place.slot).await?;
-        }
-        Ok(found)
+        self.select(which, hold.row_lock()).await
     }
 
     async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError> {

@@ -1,7 +1,5 @@
 //! Creates tenure's tables, in one process at a time, also after an interruption. (A transaction cannot contain changes of tables here.)
 
-mod together;
-
 use sqlx::MySqlPool;
 use sqlx::migrate::{MigrateError, Migrator};
 
@@ -33,26 +31,15 @@ pub(super) enum Whose {
 /// Migrates in one process at a time. sqlx tries to ensure that, but requests its lock in a way that MariaDB answers with null at once. A
 /// transaction cannot contain changes of tables here, so an interrupted migration is half done. tenure's own create only what is
 /// missing, so they run again.
-///
-/// On a cluster with several writers that lock is the node's own, so there is another one for all nodes.
-pub(super) async fn migrate(
-    pool: &MySqlPool,
-    migrator: &Migrator,
-    whose: Whose,
-    several_writers: bool,
-) -> Result<(), DatabaseError> {
+pub(super) async fn migrate(pool: &MySqlPool, migrator: &Migrator, whose: Whose) -> Result<(), DatabaseError> {
     let mut connection = pool.acquire().await.map_err(classify)?;
     // In every case the lock ends with the connection.
     connection.close_on_drop();
     let lock = concat!("select get_lock(", lock_name!(), ", 60)");
     let locked: Option<i64> = sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(classify)?;
     if locked != Some(1) {
-        return Err(busy());
+        return Err(DatabaseError::Busy("another process is still making the tables"));
     }
-    let turn = match several_writers {
-        true => Some(together::Turn::wait(&mut connection).await?),
-        false => None,
-    };
     let done = match migrator.run_direct(None, &mut *connection, false).await {
         Err(MigrateError::Dirty(_)) if whose == Whose::Tenure => {
             let undone = "delete from _tenure_migrations where not success";
@@ -61,19 +48,10 @@ pub(super) async fn migrate(
         }
         done => done,
     };
-    let ended = match turn {
-        Some(turn) => turn.end(&mut connection).await,
-        None => Ok(()),
-    };
     done.map_err(|error| match whose {
         Whose::Tenure => migration::own_failed(error, classify),
         Whose::Application => migration::failed(error, classify),
     })?;
-    ended?;
     let unlock = sqlx::query(concat!("select release_lock(", lock_name!(), ")"));
     unlock.execute(&mut *connection).await.map(drop).map_err(classify)
-}
-
-fn busy() -> DatabaseError {
-    DatabaseError::Busy("another process is still making the tables")
 }

@@ -17,10 +17,9 @@ use tokio::sync::oneshot;
 
 use super::connection::Connections;
 use super::deadline::{Deadline, Flavour, RowLock};
-use super::errors::{is_timeout, is_without_savepoint};
+use super::errors::{is_read_only, is_timeout, is_without_savepoint};
 use super::in_flight::{InFlight, Running, answered, clean_up, done, driven, in_step};
 use crate::storage::server::checkout::{self, Silence};
-use crate::storage::server::hosts::Seated;
 use crate::storage::{IDLE_TOO_LONG, patience};
 
 /// A statement with its values. Unlike sqlx's own it can be repeated.
@@ -71,10 +70,7 @@ pub(super) struct Session {
     /// Returns the connection from a statement whose caller was dropped.
     returned: Option<oneshot::Receiver<PoolConnection<MySql>>>,
     flavour: Flavour,
-    /// Whether other nodes of a cluster accept writes too.
-    several_writers: bool,
     silence: Silence,
-    seated: Seated<MySql>,
     /// The server's idle limit for transactions, if any; and the end of the last statement.
     idle: Duration,
     used: Instant,
@@ -90,16 +86,14 @@ pub(super) struct Session {
 
 impl Session {
     /// Takes over a connection of a pool.
-    pub(super) fn on(connection: PoolConnection<MySql>, connections: &Connections, seated: Seated<MySql>) -> Self {
-        let Connections { flavour, several_writers, ref silence, idle, .. } = *connections;
+    pub(super) fn on(connection: PoolConnection<MySql>, connections: &Connections) -> Self {
+        let Connections { flavour, ref silence, idle, .. } = *connections;
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {
             connection,
             returned: None,
             flavour,
-            several_writers,
             silence: silence.clone(),
-            seated,
             idle,
             used: Instant::now(),
             deadline: None,
@@ -110,26 +104,8 @@ impl Session {
         }
     }
 
-    /// The number of the epoch under which it was checked out.
-    pub(super) fn epoch(&self) -> u64 {
-        self.seated.number()
-    }
-
-    /// Fails after a failover: nothing is sent to a server that may be the old primary.
-    pub(super) fn check_epoch(&self) -> Result<(), sqlx::Error> {
-        match self.seated.is_former() {
-            true => Err(sqlx::Error::Protocol(Seated::<MySql>::former().to_owned())),
-            false => Ok(()),
-        }
-    }
-
     pub(super) fn flavour(&self) -> Flavour {
         self.flavour
-    }
-
-    /// Whether other nodes of a cluster accept writes too, and compare only the rows that transactions write.
-    pub(super) fn has_several_writers(&self) -> bool {
-        self.several_writers
     }
 
     /// Whether the application used the connection, so that errors may have been swallowed.
@@ -393,30 +369,10 @@ impl Session {
     pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
         if self.lent {
             let patience = self.patience_with_own();
-            if self.several_writers {
-                return self.ours_alone(patience).await;
-            }
             let again = "release savepoint tenure; savepoint tenure";
             self.whole(|connection| Box::pin(in_step(connection, again, patience))).await?;
             self.lent = false;
         }
-        Ok(())
-    }
-
-    /// As [`ours`](Self::ours), with a message for each statement: an abort between two of them must be an error.
-    async fn ours_alone(&mut self, patience: (Duration, Silence)) -> Result<(), sqlx::Error> {
-        self.whole(|connection| Box::pin(in_step(connection, "", patience))).await?;
-        for text in ["release savepoint tenure", "savepoint tenure"] {
-            let patience = self.patience();
-            let statement = move |mut connection: PoolConnection<MySql>| -> Running<()> {
-                Box::pin(async move {
-                    let answer = answered(patience, driven(sqlx::raw_sql(text).execute(&mut *connection))).await;
-                    done(connection, answer.map(drop))
-                })
-            };
-            self.whole(statement).await?;
-        }
-        self.lent = false;
         Ok(())
     }
 
@@ -438,11 +394,6 @@ impl Session {
             self.connection = Some(returned.await.map_err(|_| closed())?);
         }
         let connection = self.connection.take().ok_or_else(closed)?;
-        if let Err(former) = self.check_epoch() {
-            // Its server may be the old primary.
-            drop(connection.detach());
-            return Err(former);
-        }
         let stood_still = self.deadline.is_some() && !self.idle.is_zero() && self.used.elapsed() >= self.idle;
         let (return_to_pool, returned) = oneshot::channel();
         self.returned = Some(returned);
@@ -451,8 +402,8 @@ impl Session {
         let (connection, answer) = in_flight.await;
         (self.connection, self.returned) = (connection, None);
         self.used = Instant::now();
-        if let Err(error) = &answer {
-            self.seated.noticed_of_driver(error);
+        if answer.as_ref().is_err_and(is_read_only) {
+            self.silence.noticed();
         }
         match answer {
             // MariaDB closes the connection without a message.

@@ -1,7 +1,6 @@
 //! Clusters in which several nodes accept writes. They do not check the rows that a transaction only reads against writes on other nodes:
-//! the row of the lease that a save holds, or a version that it holds. On Galera such rows are written, see [`written`](super::written).
-//! Group Replication with several primaries is refused, because changes of tables are not safe there on two nodes at once. If the
-//! application declares that all of tenure's connections go to one node, both work as one server.
+//! the row of the lease that a save holds, or a version that it holds. So they are refused, unless the application declares that all of
+//! tenure's connections go to one node: then they work as one server.
 
 use std::collections::HashMap;
 
@@ -33,7 +32,7 @@ impl Cluster {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Cluster::Galera => "Galera",
             Cluster::GroupReplication => "Group Replication with several primaries",
@@ -65,29 +64,27 @@ pub(super) fn writers(cluster: Option<Cluster>, one_writer_node: bool) -> Writer
     match cluster {
         None => Writers::One,
         Some(cluster) if one_writer_node => Writers::OneNodeOf(cluster.name()),
-        Some(Cluster::Galera) => Writers::Several(Cluster::Galera.name()),
         Some(cluster) => Writers::Refused(cluster.name()),
     }
 }
 
-/// Whether locks must be written; refuses a cluster that is not supported with several writers.
-pub(super) fn are_several(writers: &Writers) -> Result<bool, DatabaseError> {
+/// Refuses a cluster whose nodes accept writes, unless one of them is declared.
+pub(super) fn refused(writers: &Writers) -> Result<(), DatabaseError> {
     match writers {
-        Writers::Several(_) => Ok(true),
-        Writers::Refused(_) => Err(DatabaseError::Unsupported(GROUP_REPLICATION)),
-        Writers::One | Writers::OneNodeOf(_) => Ok(false),
+        Writers::Refused(_) => Err(DatabaseError::Unsupported(REFUSED)),
+        Writers::One | Writers::OneNodeOf(_) => Ok(()),
     }
 }
 
-/// Settings of connections to a cluster with several writers. Each transaction first waits until its node has applied all that was committed
-/// on other nodes before, also when it writes: an update by a condition would miss a row that is not there yet. A node without a quorum answers
-/// nothing: its leases may have ended.
-pub(super) const SESSION: &str = "wsrep_sync_wait = 7, wsrep_dirty_reads = off";
+/// Settings of connections to a node of Galera. Each transaction first waits until its node has applied all that was committed on other
+/// nodes before, also when it writes: after a change of the writer node, an update by a condition would miss a row that is not there yet. A
+/// node without a quorum answers nothing: its leases may have ended.
+pub(super) const GALERA: &str = "wsrep_sync_wait = 7, wsrep_dirty_reads = off";
 
-const GROUP_REPLICATION: &str = "this server is a member of a Group Replication with several primaries \
-    (`group_replication_single_primary_mode` is OFF, or more than one member is PRIMARY), so several nodes accept writes, and a save could be \
-    acknowledged after its lease was taken over on another node. Let all connections of tenure go to one node, and declare it with \
-    `ConnectOptions::one_writer_node`, `--one-writer-node` for the programs";
+const REFUSED: &str = "this server is a node of a cluster in which several nodes accept writes (Galera; or a Group Replication whose \
+    `group_replication_single_primary_mode` is OFF, or more than one member is PRIMARY), so a save could be acknowledged after its lease was \
+    taken over on another node. Let all connections of tenure go to one node, and declare it with `ConnectOptions::one_writer_node`, \
+    `--one-writer-node` for the programs";
 
 #[cfg(test)]
 mod tests {
@@ -113,13 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn only_galera_has_several_writers() {
-        assert!(are_several(&writers(Some(Cluster::Galera), false)).expect("supported"));
-        let refused = are_several(&writers(Some(Cluster::GroupReplication), false)).expect_err("refused").to_string();
-        assert!(refused.contains("ConnectOptions::one_writer_node"), "{refused}");
-        for declared in [Some(Cluster::Galera), Some(Cluster::GroupReplication), None] {
-            assert!(!are_several(&writers(declared, true)).expect("one node"), "{declared:?}");
+    fn several_writers_are_refused_unless_one_is_declared() {
+        for cluster in [Cluster::Galera, Cluster::GroupReplication] {
+            let refused = refused(&writers(Some(cluster), false)).expect_err("refused").to_string();
+            assert!(refused.contains("ConnectOptions::one_writer_node"), "{refused}");
         }
-        assert!(!are_several(&writers(None, false)).expect("one server"));
+        for declared in [Some(Cluster::Galera), Some(Cluster::GroupReplication), None] {
+            assert!(refused(&writers(declared, true)).is_ok(), "{declared:?}");
+        }
+        assert!(refused(&writers(None, false)).is_ok());
     }
 }

@@ -7,10 +7,9 @@ use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::lease_rows::LeaseTables;
 use super::session::Session;
-use super::{load, matching, revision, written};
+use super::{load, revision};
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
-use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::mapping::{Mapping, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
@@ -19,9 +18,7 @@ use crate::row_lock::mode::LockMode;
 use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
-use crate::storage::{
-    Authorship, BackendTransaction, BulkChange, EndSession, KeyState, Proof, Resumption, RowLocked, Save, Saved,
-};
+use crate::storage::{Authorship, BackendTransaction, EndSession, KeyState, Proof, Resumption, RowLocked, Save, Saved};
 use crate::version::conflict::Change;
 
 use super::Time;
@@ -47,20 +44,11 @@ impl BackendTransaction for MySqlTransaction {
         mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
         let lock = match mode {
-            // A row that is written cannot be shared.
-            LockMode::PessimisticRead if self.open.session().has_several_writers() => RowLock::Update,
             LockMode::PessimisticRead => RowLock::Share,
             LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
             _ => return load::load_whole(self.open.session(), mapping, id).await,
         };
-        let load = async |session: &mut Session| {
-            let stored = load::load(session, mapping, id, lock).await?;
-            if stored.is_some() {
-                written::root(session, mapping, id).await?;
-            }
-            Ok(stored)
-        };
-        self.open.wait_for(load).await
+        self.open.wait_for(async |session: &mut Session| load::load(session, mapping, id, lock).await).await
     }
 
     async fn load_unlocked(
@@ -71,7 +59,6 @@ impl BackendTransaction for MySqlTransaction {
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
         let session = self.open.session();
         if let Some(stored) = load::load(session, mapping, id, RowLock::SkipLocked).await? {
-            written::root(session, mapping, id).await?;
             return Ok(Ok(Some(stored)));
         }
         // No row: it is locked, or it does not exist.
@@ -84,14 +71,7 @@ impl BackendTransaction for MySqlTransaction {
         mapping: &'static Mapping,
         id: &[Value],
     ) -> Result<Option<Version>, DatabaseError> {
-        let hold = async |session: &mut Session| {
-            let lock = if session.has_several_writers() { RowLock::Update } else { RowLock::Share };
-            let version = load::version_now(session, mapping, id, lock).await?;
-            if version.is_some() {
-                written::root(session, mapping, id).await?;
-            }
-            Ok(version)
-        };
+        let hold = async |session: &mut Session| load::version_now(session, mapping, id, RowLock::Share).await;
         self.open.wait_for(hold).await
     }
 
@@ -165,17 +145,6 @@ impl BackendTransaction for MySqlTransaction {
             aggregates::delete(&mut AggregateTables { session, now }, mapping, key, old).await
         };
         self.open.wait_for(delete).await
-    }
-
-    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        self.open.wait_for(async |session| matching::lock_matching(session, mapping, when).await).await
-    }
-
-    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        let update =
-            async |session: &mut Session| matching::update_matching(AggregateTables { session, now }, change).await;
-        self.open.wait_for(update).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -3,44 +3,32 @@
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
+use sqlx::{PgConnection, Postgres};
 use tokio::runtime::Handle;
 
 use crate::error::DatabaseError;
 use crate::storage::server::checkout::{Silence, return_to_pool};
-use crate::storage::server::hosts::{Engine, Seated};
 
 /// A checked-out connection.
 #[derive(Debug)]
-pub(super) struct Checkout<DB: Engine> {
+pub(super) struct Checkout {
     /// `None` once it was closed.
-    connection: Option<PoolConnection<DB>>,
+    connection: Option<PoolConnection<Postgres>>,
     silence: Silence,
-    seated: Seated<DB>,
     runtime: Handle,
 }
 
-impl<DB: Engine> Checkout<DB> {
-    pub(super) fn of(connection: PoolConnection<DB>, silence: &Silence, seated: Seated<DB>) -> Self {
-        Checkout { connection: Some(connection), silence: silence.clone(), seated, runtime: Handle::current() }
+impl Checkout {
+    pub(super) fn of(connection: PoolConnection<Postgres>, silence: &Silence) -> Self {
+        Checkout { connection: Some(connection), silence: silence.clone(), runtime: Handle::current() }
     }
 
-    /// The number of the epoch under which it was checked out.
-    pub(super) fn epoch(&self) -> u64 {
-        self.seated.number()
-    }
-
-    /// An error of a statement that did not run through [`answer`](Self::answer).
-    pub(super) fn noticed(&self, error: &DatabaseError) {
-        self.seated.noticed(error);
-    }
-
-    /// Closes it after a failover: its server may be the old primary.
-    fn check_epoch(&mut self) -> Result<(), DatabaseError> {
-        if self.seated.is_former() {
+    /// Closes it after an error that shows that its server does not accept writes: a new connection may reach the writer.
+    pub(super) fn noticed(&mut self, error: &DatabaseError) {
+        if matches!(error, DatabaseError::ReadOnly) {
+            self.silence.noticed();
             self.close();
-            return Err(DatabaseError::ConnectionLost(Seated::<DB>::former().into()));
         }
-        Ok(())
     }
 
     /// Runs statements with a time limit for their answers. After it the connection is closed, because a late answer would be read as the
@@ -48,15 +36,14 @@ impl<DB: Engine> Checkout<DB> {
     pub(super) async fn answer<T>(
         &mut self,
         limit: Duration,
-        work: impl AsyncFnOnce(&mut DB::Connection) -> Result<T, DatabaseError>,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
-        self.check_epoch()?;
         let connection = self.connection.as_deref_mut().ok_or_else(closed)?;
         tokio::select! {
             biased;
             answer = work(connection) => {
                 if let Err(error) = &answer {
-                    self.seated.noticed(error);
+                    self.noticed(error);
                 }
                 return answer;
             }
@@ -68,7 +55,6 @@ impl<DB: Engine> Checkout<DB> {
     /// Closes it, because no answer came.
     pub(super) fn has_no_answer(&mut self, waited: Duration) -> DatabaseError {
         self.silence.noticed();
-        self.seated.suspect();
         self.close();
         no_answer(waited)
     }
@@ -86,18 +72,17 @@ impl<DB: Engine> Checkout<DB> {
     }
 
     /// The connection, if it is still open.
-    pub(super) fn open(&mut self) -> Result<&mut DB::Connection, DatabaseError> {
-        self.check_epoch()?;
+    pub(super) fn open(&mut self) -> Result<&mut PgConnection, DatabaseError> {
         self.connection.as_deref_mut().ok_or_else(closed)
     }
 
     /// The connection, for a caller that returns it to the pool.
-    pub(super) fn into_inner(mut self) -> Option<PoolConnection<DB>> {
+    pub(super) fn into_inner(mut self) -> Option<PoolConnection<Postgres>> {
         self.connection.take()
     }
 }
 
-impl<DB: Engine> Drop for Checkout<DB> {
+impl Drop for Checkout {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             let _runtime = self.runtime.enter();
@@ -107,7 +92,9 @@ impl<DB: Engine> Drop for Checkout<DB> {
 }
 
 fn closed() -> DatabaseError {
-    DatabaseError::ConnectionLost("it was closed after an answer did not come in time".into())
+    DatabaseError::ConnectionLost(
+        "it was closed before, because an answer did not come in time, or its server is read-only".into(),
+    )
 }
 
 /// No answer came.

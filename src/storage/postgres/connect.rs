@@ -3,7 +3,7 @@
 mod transport;
 
 use std::num::NonZeroU32;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::Migrator;
@@ -16,9 +16,9 @@ use super::pools::Pools;
 use crate::clock::{millis, to_micros};
 use crate::error::DatabaseError;
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
+use crate::storage::server::address;
 use crate::storage::server::checkout::{Silence, return_to_pool};
 use crate::storage::server::durability::Refusals;
-use crate::storage::server::hosts::{self, Found, Hosts, Rules};
 use crate::storage::server::recent::RecentConnections;
 use crate::storage::server::reserve;
 use crate::storage::sql::migration;
@@ -64,14 +64,15 @@ impl super::Postgres {
         address: Address<'_, PgConnectOptions>,
         connect: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let (options, found) = reachable(address, &connect).await?;
-        let hosts = found.map(|found| Hosts::new(found, Rules::of(&connect)));
-        let guard = hosts.as_ref().map(Arc::downgrade);
+        let options = reachable(address, &connect).await?;
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let silence = Silence::default();
         let main = SetUp::of(&connect, SESSION, Refusals::default());
-        let pool = pool(options.clone(), count, &main, (&silence, guard.clone()));
+        let pool = pool(options.clone(), count, &main, &silence);
         let (version, settings) = look(&options, &main).await?;
+        if settings.iter().any(is_standby) {
+            return Err(DatabaseError::ReadOnly);
+        }
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
@@ -87,25 +88,21 @@ impl super::Postgres {
                 options.clone(),
                 FOR_BATCHES,
                 &SetUp::of(&connect, BATCHES, main.refusals.clone()),
-                (&silence, guard.clone()),
+                &silence,
             ),
-            alone: self::pool(options, reserve::CONNECTIONS, &main, (&silence, guard)),
+            alone: self::pool(options, reserve::CONNECTIONS, &main, &silence),
             silence,
             set_up: main,
-            hosts,
         };
-        if let Some(hosts) = &pools.hosts {
-            hosts.begin(vec![pools.main.clone(), pools.batches.clone(), pools.alone.clone()]).await?;
-        }
         Ok(super::Postgres { pool, pools: Arc::new(pools), time: Time(connect.clock), version, count })
     }
 }
 
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let (options, found) = reachable(Address::Url(url), &connect).await?;
-    let set_up = SetUp::of(&connect.clone().allow_unsafe_durability(), SESSION, Refusals::default());
-    let pool = pool(options.clone(), CONNECTIONS, &set_up, (&Silence::default(), None));
+    let options = reachable(Address::Url(url), &connect).await?;
+    let set_up = SetUp { examines: true, ..SetUp::of(&connect, SESSION, Refusals::default()) };
+    let pool = pool(options.clone(), CONNECTIONS, &set_up, &Silence::default());
     let transport = transport::used(&pool, &options).await?;
     let (version, settings) = look(&options, &set_up).await?;
     let asked = SystemTime::now();
@@ -119,10 +116,9 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     Ok(Diagnosis {
         connections: connections(connect.connections.map_or(CONNECTIONS, NonZeroU32::get)),
         connections_allowed: u32::try_from(allowed).ok(),
-        capabilities: super::capabilities(&version, found.as_ref().map(Found::writer)),
+        capabilities: super::capabilities(&version),
         transport,
         writers: Writers::One,
-        hosts: found.as_ref().map(Found::states).unwrap_or_default(),
         settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
@@ -132,7 +128,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
 
 /// The maximum number of connections of a process.
 pub(super) fn connections(application: u32) -> Connections {
-    Connections { application, lock_table: FOR_BATCHES, reserve: reserve::CONNECTIONS, listener: 1, writer: 0 }
+    Connections { application, lock_table: FOR_BATCHES, reserve: reserve::CONNECTIONS, writer: 0 }
 }
 
 /// The numbers of the migrations that were applied.
@@ -146,7 +142,7 @@ async fn applied(pool: &PgPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-/// The options for one host, as its part of the URL or the application has set them.
+/// The options, as the URL or the application has set them.
 struct Prepared {
     options: PgConnectOptions,
     /// Without the password.
@@ -157,6 +153,7 @@ impl Prepared {
     fn of(address: Address<'_, PgConnectOptions>, plaintext: bool) -> Result<Self, DatabaseError> {
         let (options, url) = match address {
             Address::Url(url) => {
+                address::one_host(url).map_err(not_understood)?;
                 let url = transport::known(url).map_err(not_understood)?;
                 let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
                 (options, url)
@@ -183,22 +180,12 @@ fn not_understood(problem: String) -> DatabaseError {
     }
 }
 
-/// The options for all connections; one connection was tested. With several hosts they are those of the writer.
+/// The options for all connections; one connection was tested.
 async fn reachable(
     address: Address<'_, PgConnectOptions>,
     connect: &ConnectOptions,
-) -> Result<(PgConnectOptions, Option<Found<Postgres>>), DatabaseError> {
+) -> Result<PgConnectOptions, DatabaseError> {
     let plaintext = connect.plaintext;
-    if let Address::Url(url) = &address {
-        let list = hosts::several(url, 5432).map_err(not_understood)?;
-        if !list.is_empty() {
-            if transport::names_hosts(url) {
-                return Err(not_understood("it names several hosts, and `host` or `port` in its settings".into()));
-            }
-            let found = writer(list, connect).await?;
-            return Ok((found.options(), Some(found)));
-        }
-    }
     let Prepared { options, shown } = Prepared::of(address, plaintext)?;
     let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
     let way = transport::way(&options, plaintext);
@@ -214,27 +201,8 @@ async fn reachable(
         Ok(Err(error)) => return Err(unreachable(way.advice(&error).unwrap_or_else(|| advice(&error)))),
         Err(_) => return Err(unreachable("no answer within 5 s; check host, port and network".into())),
     }
-    Ok((options, None))
+    Ok(options)
 }
-
-/// The writer among several hosts.
-async fn writer(list: Vec<hosts::Host>, connect: &ConnectOptions) -> Result<Found<Postgres>, DatabaseError> {
-    let mut hosts = Vec::with_capacity(list.len());
-    for hosts::Host { name, url } in list {
-        let Prepared { options, .. } = Prepared::of(Address::Url(&url), connect.plaintext)?;
-        hosts.push(hosts::Candidate { name, options });
-    }
-    let names: Vec<&str> = hosts.iter().map(|host| &*host.name).collect();
-    let first: &PgConnectOptions = &hosts[0].options;
-    let shown =
-        format!("postgres://{}@{}/{}", first.get_username(), names.join(","), first.get_database().unwrap_or_default());
-    hosts::find(hosts, &Rules::of(connect).first)
-        .await
-        .map_err(|problem| DatabaseError::Unreachable { url: shown, problem })
-}
-
-/// The hosts that a pool's connections are checked by, if there are several.
-pub(super) type Guard = Option<Weak<Hosts<Postgres>>>;
 
 /// The settings of a pool's connections.
 #[derive(Debug, Clone)]
@@ -242,6 +210,10 @@ pub(super) struct SetUp {
     text: Arc<str>,
     /// Whether settings that lose acknowledged locks are accepted.
     pub(super) volatile: bool,
+    /// Whether the server is only examined: any is accepted.
+    examines: bool,
+    /// The longest life of a connection.
+    lifetime: Option<Duration>,
     pub(super) refusals: Refusals,
 }
 
@@ -249,10 +221,10 @@ impl SetUp {
     fn of(connect: &ConnectOptions, session: &str, refusals: Refusals) -> Self {
         let idle = format!("set idle_in_transaction_session_timeout = {}", millis(connect.idle_limit()));
         let text = format!("{}; {idle}; {CLIENTS}; {PINNED}; {SETTINGS}", connect.first(session)).into();
-        SetUp { text, volatile: connect.volatile, refusals }
+        SetUp { text, volatile: connect.volatile, examines: false, lifetime: connect.lifetime(), refusals }
     }
 
-    /// Sets up a new connection, and refuses it if it would lose acknowledged commits.
+    /// Sets up a new connection, and refuses it if its server does not accept writes, or would lose acknowledged commits.
     pub(super) async fn apply(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         self.run(Arc::clone(&self.text), connection).await
     }
@@ -264,10 +236,11 @@ impl SetUp {
 
     async fn run(&self, text: Arc<str>, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         let rows = sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(connection).await?;
-        match rows.last() {
-            Some(row) if !self.volatile => self.refusals.check(&durability(row)?),
-            _ => Ok(()),
+        let Some(row) = rows.last().filter(|_| !self.examines) else { return Ok(()) };
+        if is_standby(&recovery(row)?) {
+            return Err(self.refusals.refuse(DatabaseError::ReadOnly));
         }
+        if self.volatile { Ok(()) } else { self.refusals.check(&durability(row)?) }
     }
 }
 
@@ -281,23 +254,20 @@ const RESET: &str = "reset session authorization; reset role; reset all; discard
 /// A later change of the server's configuration does not change it on this connection.
 const PINNED: &str = "select set_config('synchronous_commit', current_setting('synchronous_commit'), false)";
 
-fn pool(options: PgConnectOptions, connections: u32, set_up: &SetUp, (silence, guard): (&Silence, Guard)) -> PgPool {
+fn pool(options: PgConnectOptions, connections: u32, set_up: &SetUp, silence: &Silence) -> PgPool {
     let (silence, set_up) = (silence.clone(), set_up.clone());
-    let checked = guard.clone();
     PgPoolOptions::new()
         .max_connections(connections)
+        .max_lifetime(set_up.lifetime)
         .acquire_timeout(PATIENCE)
         .test_before_acquire(false)
         .before_acquire(move |connection, metadata| {
-            let (silence, checked) = (silence.clone(), checked.clone());
-            Box::pin(async move { hosts::check_idle(checked.as_ref(), &silence, connection, &metadata).await })
+            let silence = silence.clone();
+            Box::pin(async move { silence.is_alive::<Postgres>(connection, &metadata).await })
         })
         .after_connect(move |connection, _| {
-            let (set_up, guard) = (set_up.clone(), guard.clone());
-            Box::pin(async move {
-                set_up.apply(connection).await?;
-                hosts::admit(guard.as_ref(), connection).await
-            })
+            let set_up = set_up.clone();
+            Box::pin(async move { set_up.apply(connection).await })
         })
         .connect_lazy_with(options)
 }
@@ -326,7 +296,7 @@ async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec
     let text = |at: usize| row.try_get::<String, _>(at).map_err(classify);
     read_committed(&text(5)?)?;
     let mut settings = durability(row).map_err(classify)?;
-    settings.push(Setting::new("in recovery", text(4)?, "off", "This is a standby: connect to the primary."));
+    settings.push(recovery(row).map_err(classify)?);
     settings.push(Setting {
         name: "idle_in_transaction_session_timeout",
         value: format!("{} (set by tenure for its own connections)", text(6)?),
@@ -337,8 +307,16 @@ async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec
     Ok((text(0)?, settings))
 }
 
-/// The settings in a row of [`SETTINGS`] that decide whether the server keeps acknowledged locks. (Whether it is a standby decides
-/// [`hosts::admit`].)
+/// Whether the server is a standby, in a row of [`SETTINGS`].
+fn recovery(row: &PgRow) -> Result<Setting, sqlx::Error> {
+    Ok(Setting::new("in recovery", row.try_get(4)?, "off", "This is a standby: connect to the primary."))
+}
+
+fn is_standby(setting: &Setting) -> bool {
+    setting.name == "in recovery" && !setting.good
+}
+
+/// The settings in a row of [`SETTINGS`] that decide whether the server keeps acknowledged locks.
 fn durability(row: &PgRow) -> Result<Vec<Setting>, sqlx::Error> {
     let text = |at: usize| row.try_get::<String, _>(at);
     let forgets = "In a crash the server may forget a lock after it said that it was granted.";
@@ -367,11 +345,6 @@ fn synchronous_commit(value: String, standbys: &str) -> Setting {
             "In a crash the server may forget a lock after it said that it was granted.",
         ),
     }
-}
-
-/// The reason that a host of several could not be reached, with advice.
-pub(super) fn problem(options: &PgConnectOptions, error: &sqlx::Error) -> String {
-    transport::way(options, false).advice(error).unwrap_or_else(|| advice(error))
 }
 
 fn advice(error: &sqlx::Error) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 use tokio::runtime::Handle;
 
 use super::checkout::Checkout;
@@ -16,6 +16,7 @@ use super::pools::Pools;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
+use crate::storage::server::recent::Kept;
 use crate::storage::server::reserve;
 use crate::storage::{Effect, EndSession, patience};
 
@@ -30,13 +31,15 @@ const OVERDUE: Duration = Duration::from_millis(20);
 /// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
 pub(super) struct OpenTransaction {
     /// `None` once it has ended.
-    connection: Option<Checkout<Postgres>>,
+    connection: Option<Checkout>,
     asked: Instant,
     budget: Duration,
     /// The last value of `lock_timeout`.
     timeout: Duration,
     /// The backend process id, by which another session can find its blocker.
     process: i32,
+    /// Since when the pool lacks the connection.
+    away: Instant,
     /// What was sent to end its statements.
     cancellations: Cancellations,
     /// The label for the sessions that it blocks, escaped for an SQL text.
@@ -56,8 +59,8 @@ impl OpenTransaction {
     /// names this transaction to the sessions that it blocks.
     pub(super) async fn begin(pools: &Arc<Pools>, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
-        let (connection, process) = pools.of_main(wait.budget()).await?;
-        Self::begin_on(connection, process, pools, (asked, wait.budget()), label).await
+        let (connection, kept) = pools.of_main(wait.budget()).await?;
+        Self::begin_on(connection, kept, pools, (asked, wait.budget()), label).await
     }
 
     /// Begins for an operation of the lock manager, also when the application uses all of its connections. It has the rest of the
@@ -72,8 +75,8 @@ impl OpenTransaction {
 
     /// Begins on a connection whose process id is known, or is queried in the same message.
     async fn begin_on(
-        connection: Checkout<Postgres>,
-        process: Option<i32>,
+        connection: Checkout,
+        kept: Option<Kept>,
         pools: &Arc<Pools>,
         (asked, budget): (Instant, Duration),
         label: Option<&str>,
@@ -83,7 +86,7 @@ impl OpenTransaction {
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
         let label = label.map(|label| shown(label).replace('\'', "''"));
         let mut begin = begin_with(timeout, label.as_deref());
-        if process.is_none() {
+        if kept.is_none() {
             begin += "; select pg_backend_pid(), current_setting('transaction_isolation')";
         }
         // From here on dropping this rolls back, also in the middle of BEGIN.
@@ -92,7 +95,8 @@ impl OpenTransaction {
             asked,
             budget,
             timeout,
-            process: process.unwrap_or_default(),
+            process: kept.map(|kept| kept.number).and_then(|number| i32::try_from(number).ok()).unwrap_or_default(),
+            away: kept.map_or(asked, |kept| kept.away),
             cancellations: Cancellations::default(),
             label,
             pools: Arc::clone(pools),
@@ -119,7 +123,7 @@ impl OpenTransaction {
         self.budget.saturating_sub(self.asked.elapsed())
     }
 
-    fn connection(&mut self) -> Result<&mut Checkout<Postgres>, DatabaseError> {
+    fn connection(&mut self) -> Result<&mut Checkout, DatabaseError> {
         Ok(self.connection.as_mut().expect(HAS_ITS_CONNECTION))
     }
 
@@ -312,12 +316,12 @@ impl OpenTransaction {
             tokio::spawn(async move { bring_back(&mut connection, &pools).await });
             return;
         }
-        let epoch = connection.epoch();
         if !self.ours
             && !reserve::is_busy(&self.pools.main)
             && let Some(connection) = connection.into_inner()
         {
-            self.pools.recent.keep(connection, (self.process.into(), epoch), &Handle::current());
+            let kept = Kept { number: self.process.into(), away: self.away };
+            self.pools.recent.keep(connection, kept, &Handle::current());
         }
     }
 }
@@ -337,7 +341,7 @@ impl EndSession for Session {
 }
 
 /// Undoes what the application has set on the connection; if that fails, the connection is closed.
-async fn bring_back(connection: &mut Checkout<Postgres>, pools: &Pools) {
+async fn bring_back(connection: &mut Checkout, pools: &Pools) {
     let clean = async |connection: &mut PgConnection| pools.set_up.bring_back(connection).await.map_err(classify);
     if let Err(error) = connection.answer(patience::GRACE, clean).await {
         tracing::warn!(%error, "the settings of a connection could not be reset; it is closed");

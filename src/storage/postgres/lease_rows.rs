@@ -155,7 +155,7 @@ impl LeaseRows for LeaseTables<'_> {
             // Waits for changes of the key columns, which every end of a lease is, and not for heartbeats.
             Hold::Guard => locking(&rows, "for key share of l", skip),
             Hold::Change => locking(&rows, "for no key update of l", skip),
-            Hold::Replace | Hold::Reserve => locking(&rows, "for update of l", skip),
+            Hold::Replace => locking(&rows, "for update of l", skip),
         };
         let query = sqlx::query(AssertSqlSafe(select)).bind(self.now);
         let query = match which {

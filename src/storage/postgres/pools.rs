@@ -1,6 +1,5 @@
 //! The connection pools.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
@@ -11,9 +10,8 @@ use super::connect::SetUp;
 use super::errors::classify;
 use crate::error::DatabaseError;
 use crate::storage::patience;
-use crate::storage::server::checkout::Silence;
-use crate::storage::server::hosts::{self, Hosts, Seated, Source};
-use crate::storage::server::recent::RecentConnections;
+use crate::storage::server::checkout::{self, Silence};
+use crate::storage::server::recent::{Kept, RecentConnections};
 use crate::storage::server::reserve;
 
 /// The pool of the application, and those of the lock manager.
@@ -31,44 +29,34 @@ pub(super) struct Pools {
     pub set_up: SetUp,
     /// The last silence of any of these connections.
     pub silence: Silence,
-    /// The hosts, if the URL names several.
-    pub hosts: Option<Arc<Hosts<Postgres>>>,
 }
 
 impl Pools {
     /// A connection of one of the pools.
-    pub(super) async fn checkout(&self, pool: &PgPool, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
-        let source = Source { pool, reserve: None };
-        let (connection, seated) = self.acquire(left, source).await?;
-        Ok(Checkout::of(connection, &self.silence, seated))
+    pub(super) async fn checkout(&self, pool: &PgPool, left: Duration) -> Result<Checkout, DatabaseError> {
+        self.acquired(checkout::acquire(pool, left)).await
     }
 
-    async fn acquire(
+    async fn acquired(
         &self,
-        left: Duration,
-        source: Source<'_, Postgres>,
-    ) -> Result<(PoolConnection<Postgres>, Seated<Postgres>), DatabaseError> {
+        acquire: impl Future<Output = Result<PoolConnection<Postgres>, sqlx::Error>>,
+    ) -> Result<Checkout, DatabaseError> {
         // Boxed: it contains the opening of a connection, and would make every operation as large.
-        let acquire = Box::pin(hosts::acquire(self.hosts.as_ref(), left, source));
-        self.set_up.refusals.or(classify, acquire).await
+        let connection = self.set_up.refusals.or(classify, Box::pin(acquire)).await?;
+        Ok(Checkout::of(connection, &self.silence))
     }
 
-    /// A connection of the main pool, with its backend process id if that is known.
-    pub(super) async fn of_main(&self, left: Duration) -> Result<(Checkout<Postgres>, Option<i32>), DatabaseError> {
-        let seated = Seated::now(self.hosts.as_ref());
-        match self.recent.take(seated.number()) {
-            Some((connection, process)) => {
-                Ok((Checkout::of(connection, &self.silence, seated), i32::try_from(process).ok()))
-            }
+    /// A connection of the main pool; if it was kept, with the id of its backend process.
+    pub(super) async fn of_main(&self, left: Duration) -> Result<(Checkout, Option<Kept>), DatabaseError> {
+        match self.recent.take(&self.silence) {
+            Some((connection, kept)) => Ok((Checkout::of(connection, &self.silence), Some(kept))),
             None => Ok((self.checkout(&self.main, left).await?, None)),
         }
     }
 
     /// A connection for the lock manager, also when the application uses all of its own.
-    pub(super) async fn for_one(&self, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
-        let source = Source { pool: &self.main, reserve: Some(&self.alone) };
-        let (connection, seated) = self.acquire(left, source).await?;
-        Ok(Checkout::of(connection, &self.silence, seated))
+    pub(super) async fn for_one(&self, left: Duration) -> Result<Checkout, DatabaseError> {
+        self.acquired(reserve::acquire(&self.main, &self.alone, left)).await
     }
 
     /// Reads for the application, on a connection of the main pool.

@@ -11,6 +11,23 @@ pub(in crate::storage) fn is_local(host: &str) -> bool {
     }
 }
 
+/// Refuses a URL with a list of hosts, which the drivers would take for one name.
+pub(in crate::storage) fn one_host(url: &str) -> Result<(), String> {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // A comma before the `@` belongs to the password.
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let named = settings(url).filter(|(name, _)| ["host", "hostaddr", "port"].contains(&&**name));
+    let mut values = named.filter_map(|(_, pair)| pair.split_once('=').map(|(_, value)| decoded(value)));
+    // A path of a socket may contain a comma.
+    match host.contains(',') || values.any(|value| value.contains(',') && !value.starts_with('/')) {
+        true => Err("it names several hosts, and tenure connects to one address: put a proxy or a DNS name that leads to the writer in front \
+                     of them, and name that; docs/clusters.md says how"
+            .into()),
+        false => Ok(()),
+    }
+}
+
 /// The names of the settings in a URL.
 fn settings(url: &str) -> impl Iterator<Item = (String, &str)> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
@@ -85,6 +102,21 @@ mod tests {
             ["", "db", "0.0.0.0", "10.0.0.1", "::", "localhost.example", "127.0.0.1.example", "127.1", "fe80::1"]
         {
             assert!(!is_local(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn list_of_hosts_is_refused_with_the_remedy() {
+        for url in
+            ["x://db/d", "x://u:a,b@db:1/d?x=a,b", "x:///d?host=/a,b", "x://[::1]/a,b", "x", "x://u@h?host=a#b,c"]
+        {
+            assert_eq!(one_host(url), Ok(()), "{url}");
+        }
+        for url in
+            ["x://a,b/d", "x://u:p@a:1,b:2/d", "x://[::1],[::2]", "x://a,?x=y", "x:///d?host=a,b", "x:///d?port=1%2C2"]
+        {
+            let refused = one_host(url).expect_err(url);
+            assert!(refused.contains("a proxy or a DNS name") && refused.contains("docs/clusters.md"), "{refused}");
         }
     }
 

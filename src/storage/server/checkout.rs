@@ -18,8 +18,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
 /// in sqlx 0.9.0 an empty flush reads first.
 const DISCARDED: Duration = Duration::from_millis(600);
 
-/// When a connection of a server last got no answer. Connections that were last used before that may be dead too: to check each of them
-/// would take longer than to open new ones. Clones share it.
+/// When a connection last got no answer, or found that its server does not accept writes. Connections that were last used before that may
+/// be dead, or lead to that server, too: to check each of them would take longer than to open new ones. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(in crate::storage) struct Silence(Arc<Mutex<Option<Instant>>>);
 
@@ -28,7 +28,7 @@ impl Silence {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    fn since(&self, moment: Instant) -> bool {
+    pub(super) fn since(&self, moment: Instant) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|silence| silence > moment)
     }
 

@@ -1,5 +1,5 @@
-//! Settings that decide whether a server keeps what it acknowledged are read on every new connection: a role, a database or the server
-//! may get others while the program runs.
+//! What decides on every new connection whether it may be used: settings that keep what was acknowledged, because a role, a database or the
+//! server may get others while the program runs; and whether the server accepts writes, because one address may lead to another server.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,16 +10,24 @@ use crate::storage::diagnosis::Setting;
 
 /// The refusals of new connections. A pool would repeat them until its time is over, and then report that it gave up. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(in crate::storage) struct Refusals(Arc<(Mutex<String>, Notify)>);
+pub(in crate::storage) struct Refusals(Arc<(Mutex<Option<DatabaseError>>, Notify)>);
 
 impl Refusals {
     /// Refuses a new connection if one of its settings is not good.
     pub(in crate::storage) fn check(&self, settings: &[Setting]) -> Result<(), sqlx::Error> {
-        let Some(bad) = settings.iter().find(|setting| !setting.good) else { return Ok(()) };
-        let (reason, notify) = &*self.0;
-        *reason.lock().unwrap_or_else(PoisonError::into_inner) = bad.to_string();
+        match settings.iter().find(|setting| !setting.good) {
+            Some(bad) => Err(self.refuse(DatabaseError::Schema(bad.to_string()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a new connection for this reason.
+    pub(in crate::storage) fn refuse(&self, reason: DatabaseError) -> sqlx::Error {
+        let (last, notify) = &*self.0;
+        let text = reason.to_string();
+        *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
         notify.notify_waiters();
-        Err(sqlx::Error::Configuration(bad.to_string().into()))
+        sqlx::Error::Configuration(text.into())
     }
 
     /// Waits for a connection; a refusal meanwhile is the answer.
@@ -28,12 +36,13 @@ impl Refusals {
         classify: fn(sqlx::Error) -> DatabaseError,
         acquire: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, DatabaseError> {
-        let (reason, notify) = &*self.0;
+        let (last, notify) = &*self.0;
         tokio::select! {
             biased;
             acquired = acquire => acquired.map_err(classify),
             () = notify.notified() => {
-                Err(DatabaseError::Schema(reason.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+                let last = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Err(last.expect("it is set before anybody is notified"))
             }
         }
     }

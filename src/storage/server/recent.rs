@@ -11,8 +11,13 @@ use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use super::checkout::Silence;
+
 /// How long an unused connection is kept: as long as the pool would not check it.
 const IDLE: Duration = Duration::from_secs(1);
+
+/// How long a connection is kept away from its pool, which ends it after its longest life.
+const AWAY: Duration = Duration::from_secs(10);
 
 /// A few connections of a pool, with their ids. Clones share them.
 #[derive(Debug)]
@@ -20,6 +25,13 @@ pub(in crate::storage) struct RecentConnections<DB: Database> {
     most: usize,
     return_to_pool: ReturnToPool<DB>,
     idle: Arc<Mutex<Idle<DB>>>,
+}
+
+/// A connection that is kept: the server's id of it, and since when the pool lacks it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::storage) struct Kept {
+    pub number: i64,
+    pub away: Instant,
 }
 
 /// Returns a connection to its pool, in the state that other users expect; must run inside a runtime.
@@ -38,9 +50,7 @@ struct Idle<DB: Database> {
 struct Connection<DB: Database> {
     /// `None` only while it is dropped.
     connection: Option<PoolConnection<DB>>,
-    number: i64,
-    /// The number of the epoch under which it was checked out, in a database with several hosts.
-    epoch: u64,
+    kept: Kept,
     since: Instant,
     runtime: Handle,
     return_to_pool: ReturnToPool<DB>,
@@ -57,17 +67,17 @@ impl<DB: Database> RecentConnections<DB> {
         }
     }
 
-    /// The connection that was used last, with its id, if that was a moment ago and in this epoch.
-    pub(in crate::storage) fn take(&self, epoch: u64) -> Option<(PoolConnection<DB>, i64)> {
+    /// The connection that was used last, if that was a moment ago, and the server was not silent since.
+    pub(in crate::storage) fn take(&self, silence: &Silence) -> Option<(PoolConnection<DB>, Kept)> {
         let mut last = self.idle().connections.pop()?;
-        if last.epoch != epoch {
+        if silence.since(last.since) {
             let _runtime = last.runtime.enter();
             drop(last.connection.take().map(PoolConnection::detach));
             return None;
         }
         let fresh = last.since.elapsed() < IDLE;
         // If it was not, the others are older still, and the background task is about to return them, or ended with its runtime.
-        last.connection.take_if(|_| fresh).map(|connection| (connection, last.number))
+        last.connection.take_if(|_| fresh).map(|connection| (connection, last.kept))
     }
 
     /// Whether one more connection can be kept.
@@ -78,14 +88,9 @@ impl<DB: Database> RecentConnections<DB> {
     }
 
     /// Keeps a connection without a statement in flight. It may return to the pool instead.
-    pub(in crate::storage) fn keep(
-        &self,
-        connection: PoolConnection<DB>,
-        (number, epoch): (i64, u64),
-        runtime: &Handle,
-    ) {
+    pub(in crate::storage) fn keep(&self, connection: PoolConnection<DB>, kept: Kept, runtime: &Handle) {
         let mut idle = self.idle();
-        if idle.closed || idle.connections.len() >= self.most {
+        if idle.closed || idle.connections.len() >= self.most || kept.away.elapsed() >= AWAY {
             drop(idle);
             let _runtime = runtime.enter();
             return (self.return_to_pool)(connection);
@@ -94,14 +99,7 @@ impl<DB: Database> RecentConnections<DB> {
         if idle.returning.as_ref().is_none_or(JoinHandle::is_finished) {
             idle.returning = Some(runtime.spawn(return_idle(Arc::downgrade(&self.idle))));
         }
-        idle.connections.push(Connection {
-            connection: Some(connection),
-            number,
-            epoch,
-            since,
-            runtime,
-            return_to_pool,
-        });
+        idle.connections.push(Connection { connection: Some(connection), kept, since, runtime, return_to_pool });
     }
 
     /// Returns all of them, and keeps no more.

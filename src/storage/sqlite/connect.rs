@@ -45,9 +45,6 @@ impl Sqlite {
                     .into(),
             ));
         }
-        if is_list(url) {
-            return Err(unreachable("SQLite is a file on this machine and has no list of hosts; name one file".into()));
-        }
         let options = match address {
             Address::Url(url) => url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?,
             Address::Options(options) => *options,
@@ -132,7 +129,7 @@ impl Sqlite {
 
 /// The maximum number of connections of a process: readers, and the writer.
 pub(super) fn connections(application: u32) -> Connections {
-    Connections { application, lock_table: 0, reserve: 0, listener: 0, writer: 1 }
+    Connections { application, lock_table: 0, reserve: 0, writer: 1 }
 }
 
 /// A URL without its settings, which may contain a mistyped secret.
@@ -165,7 +162,6 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
         connections_allowed: None,
         // Synchronous is a setting of the connection, which tenure sets and verifies itself.
         writers: Writers::One,
-        hosts: Vec::new(),
         settings: vec![
             Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
             Setting {
@@ -226,24 +222,3 @@ const DIALECT: Dialect = Dialect {
     bytes: ("x'", "'"),
     transaction: ("begin immediate;\n", "\ncommit;\n"),
 };
-
-/// Whether a URL looks like a list of hosts: each part before the path has a port. Other names of files may contain commas.
-fn is_list(url: &str) -> bool {
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    let list = rest.split(['/', '?']).next().unwrap_or_default();
-    let has_port = |part: &str| part.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    list.contains(',') && list.split(',').all(has_port)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_with_ports_are_a_list_of_hosts() {
-        assert!(is_list("sqlite://a:1,b:2/shop.db"));
-        for file in ["sqlite://a,b/shop.db", "sqlite://shop,old.db", "sqlite:a:1,b:2", "sqlite://shop.db?x=a:1,b:2"] {
-            assert!(!is_list(file), "{file}");
-        }
-    }
-}

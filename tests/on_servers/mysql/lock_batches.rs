@@ -19,7 +19,7 @@ use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::is_mysql;
+use super::{is_mysql, options};
 
 fn kim() -> Owner {
     Owner::new("kim", "Kim")
@@ -35,7 +35,7 @@ fn keys(count: usize) -> Vec<LockKey> {
 }
 
 async fn shared() -> Database {
-    Database::connect(&testkit::server_url(testkit::Kind::MariaDb)).await.unwrap()
+    Database::connect_with(&testkit::server_url(testkit::Kind::MariaDb), options()).await.unwrap()
 }
 
 /// All requests start before any has an answer: two go at once and unbatched, the others share the next round trip.
@@ -356,7 +356,7 @@ async fn cancelled_requests_leave_no_transaction_and_no_lock() {
 #[tokio::test]
 async fn batched_and_single_results_are_equal() {
     let clock = ManualClock::new();
-    let options = ConnectOptions::new().clock(clock.clone());
+    let options = options().clock(clock.clone());
     let db = Database::connect_with(&testkit::server_url(testkit::Kind::MariaDb), options).await.unwrap();
     let (locks, keys) = (LockManager::new(&db), keys(30));
     let (minute, ttl) = (Duration::from_secs(60), Duration::from_secs(300));

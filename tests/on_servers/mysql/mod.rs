@@ -9,9 +9,9 @@ mod lock_batches;
 mod server;
 mod waits;
 
-use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
+use tenure::{Database, clock::ManualClock};
 
-use crate::conformance::support::TestDb;
+use crate::conformance::support::{TestDb, options};
 
 /// Whether the server is MySQL and not MariaDB: some names and features differ.
 fn is_mysql(db: &Database) -> bool {
@@ -29,7 +29,7 @@ fn in_transaction(db: &Database) -> &'static str {
 pub async fn open() -> TestDb {
     let url = testkit::server_url(testkit::Kind::MariaDb);
     let clock = ManualClock::new();
-    let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
+    let db = Database::connect_with(&url, options().clock(clock.clone())).await.unwrap();
     db.migrate(&sqlx::migrate!("tests/tables/mysql")).await.unwrap();
     TestDb::new(db, url, clock, ())
 }

@@ -15,7 +15,7 @@ use tenure::{
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-use super::{in_transaction, is_mysql};
+use super::{in_transaction, is_mysql, options};
 
 #[derive(Aggregate, Debug, Clone)]
 #[aggregate(table = "pinned")]
@@ -34,7 +34,7 @@ fn url() -> String {
 }
 
 async fn pinned() -> (Database, Repository<Pinned>, String) {
-    let db = Database::connect(&url()).await.unwrap();
+    let db = Database::connect_with(&url(), options()).await.unwrap();
     sqlx::raw_sql(TABLE).execute(db.mysql().unwrap()).await.unwrap();
     let pins = Repository::new(&db);
     let id = insert(&db, &pins).await;
@@ -313,7 +313,8 @@ async fn heartbeats_takeovers_and_saves_do_not_deadlock() {
 
 /// A save that releases its lease, and the heartbeat of the same page, want the same row. Neither gets a deadlock.
 pub(crate) async fn saves_and_heartbeats_do_not_deadlock(url: &str) {
-    let (db, elsewhere) = (Database::connect(url).await.unwrap(), Database::connect(url).await.unwrap());
+    let (db, elsewhere) =
+        (Database::connect_with(url, options()).await.unwrap(), Database::connect_with(url, options()).await.unwrap());
     sqlx::raw_sql(TABLE).execute(db.mysql().unwrap()).await.unwrap();
     let pins = Repository::new(&db);
     let id = insert(&db, &pins).await;

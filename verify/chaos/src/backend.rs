@@ -12,13 +12,13 @@ pub(crate) enum Backend {
     /// A server of its own, by `testkit`.
     #[value(name = "mariadb")]
     MariaDb,
-    /// Three nodes of MariaDB, by `testkit`. Clients write on two of them; the third only applies.
+    /// Three nodes of MariaDB, by `testkit`. Clients declare that they use one, and the address leads to one of two; the third only applies.
     Galera,
-    /// A primary of PostgreSQL with a synchronous standby, by `testkit`; clients know both hosts.
+    /// A primary of PostgreSQL with a synchronous standby, by `testkit`; the address leads to the primary.
     PostgresPair,
-    /// Two servers of PostgreSQL under Patroni, by `testkit`; clients know both hosts.
+    /// Two servers of PostgreSQL under Patroni, by `testkit`; the address leads to the primary.
     Patroni,
-    /// Three nodes of MySQL, one of which accepts writes, by `testkit`; clients know all hosts.
+    /// Three nodes of MySQL, one of which accepts writes, by `testkit`; the address leads to it.
     GroupReplication,
     /// Three nodes of MySQL that all accept writes; clients declare that they use one of them, and do.
     MultiPrimary,
@@ -58,11 +58,6 @@ impl Backend {
     /// Whether it has several servers.
     pub(crate) fn is_cluster(self) -> bool {
         self.is_server() && !matches!(self, Backend::Postgres | Backend::MariaDb)
-    }
-
-    /// Whether another server takes the place of a lost writer, so that a client must find it.
-    pub(crate) fn fails_over(self) -> bool {
-        matches!(self, Backend::PostgresPair | Backend::Patroni | Backend::GroupReplication)
     }
 
     /// Whether a commit is shown to others before it is flushed, and before other nodes have it.

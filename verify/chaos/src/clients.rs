@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) struct Crew {
     pub(crate) backend: Backend,
-    /// Of each node, or of all hosts in different orders. A client uses one of them.
+    /// Of the address, or of each node. A client uses one of them.
     pub(crate) urls: Vec<String>,
     pub(crate) histories: PathBuf,
     pub(crate) seed: u64,

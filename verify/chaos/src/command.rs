@@ -61,13 +61,10 @@ pub(crate) struct Options {
     /// How many tasks each of them has
     #[arg(long, default_value_t = 20)]
     tasks: u64,
-    /// Declare falsely, on a cluster, that one node accepts writes: the checks must find what that breaks
+    /// Lead clients of Galera to two nodes, although one is declared: the checks must find what that breaks
     #[arg(long)]
-    one_writer_node: bool,
-    /// Do not declare that a failover loses nothing: leases are not granted for a while after one
-    #[arg(long)]
-    undeclared_failover: bool,
-    /// Lead clients to the first host that accepts writes, whatever its epoch: the checks must find what a former primary breaks
+    two_writer_nodes: bool,
+    /// Lead clients to the first host that accepts writes, also if it was replaced: the checks must find what a former primary breaks
     #[arg(long)]
     first_host: bool,
     /// Put the database's own disk into memory: flushes are asked for and counted by a cut of power as before, and cost nothing
@@ -99,7 +96,10 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
         Disk::with_private_mounts();
     }
     if options.first_host && options.backend != Backend::PostgresPair {
-        return Err("only the hosts of `postgres-pair` can be put behind a router".into());
+        return Err("only a former primary of `postgres-pair` accepts writes again".into());
+    }
+    if options.two_writer_nodes && options.backend != Backend::Galera {
+        return Err("only `galera` has two nodes to write to".into());
     }
     println!("REPRO: cargo xtask chaos --backend {} {}", options.backend, repeat(options, seed));
     let (mut report, mut unavailable) = (Report::default(), BTreeSet::new());
@@ -118,10 +118,7 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
             workloads: workloads.clone(),
             faults: faults.clone(),
             rest: Duration::from_millis(options.rest),
-            declared: Declared {
-                one_writer_node: options.one_writer_node || options.backend == Backend::MultiPrimary,
-                synchronous_failover: options.backend.fails_over() && !options.undeclared_failover,
-            },
+            declared: Declared { one_writer_node: matches!(options.backend, Backend::Galera | Backend::MultiPrimary) },
             way: way(options),
             disk_in_memory: options.disk_in_memory,
             folder: folder.clone(),
@@ -169,11 +166,10 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
 /// How clients come to the nodes.
 fn way(options: &Options) -> Way {
     match options.backend {
-        _ if options.first_host => Way::Router,
-        _ if options.one_writer_node => Way::OneEach,
-        // One node is declared, and used.
+        _ if options.two_writer_nodes => Way::OneEach,
+        // While the node is lost, an operator would have to name another one.
         Backend::MultiPrimary => Way::FirstNode,
-        _ => Way::AllHosts,
+        _ => Way::Router { wrong: options.first_host },
     }
 }
 
@@ -238,12 +234,14 @@ fn repeat(options: &Options, seed: u64) -> String {
     let workloads = workloads.map_or(String::new(), |workloads| format!(" --workloads {workloads}"));
     let none = if options.no_faults { " --no-faults" } else { "" };
     let memory = if options.disk_in_memory { " --disk-in-memory" } else { "" };
-    let one = if options.one_writer_node { " --one-writer-node" } else { "" };
-    let one = if options.undeclared_failover { one.to_owned() + " --undeclared-failover" } else { one.to_owned() };
-    let one = if options.first_host { one + " --first-host" } else { one };
+    let wrong = match (options.two_writer_nodes, options.first_host) {
+        (true, _) => " --two-writer-nodes",
+        (_, true) => " --first-host",
+        _ => "",
+    };
     let rest = options.rest;
     format!(
-        "{time} --seed {seed} --rest {rest} --processes {} --tasks {}{faults}{without}{workloads}{none}{memory}{one}",
+        "{time} --seed {seed} --rest {rest} --processes {} --tasks {}{faults}{without}{workloads}{none}{memory}{wrong}",
         options.processes, options.tasks
     )
 }

@@ -29,8 +29,8 @@ pub(crate) struct Evidence {
     pub(crate) standstills: Vec<Standstill>,
     /// Whether the database shows a commit to others before it is flushed, as InnoDB does: a crash may undo what was read.
     pub(crate) shows_unflushed: bool,
-    /// Whether clients know only one of several nodes. Until it is a member of its group again, it can only be read.
-    pub(crate) one_node_is_known: bool,
+    /// Whether the address may lead to a server of a cluster that can only be read, until another one, or the same again, is the writer.
+    pub(crate) leads_to_readers: bool,
     /// When the file was replaced by an older copy of it. What follows is about the file that was lost.
     pub(crate) replaced_ns: Option<u64>,
     /// What a node that only applies showed of leases and of the writes under earlier ones.

@@ -1,16 +1,32 @@
-//! What stands in front of a cluster for clients that know one address: it leads them to the first host of its list that accepts writes, and
-//! knows nothing of epochs. So a former primary that comes back is used again.
+//! What stands in front of a cluster: one address that leads to the host that accepts writes, as a proxy with a check of its hosts does. Where
+//! connections lead elsewhere, those to the former host are cut: so it is fenced off.
 
 use std::time::Duration;
 
-use sqlx::{Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection};
 use tokio::sync::watch;
+
+use crate::backend::Backend;
 
 /// The pause between two looks at the hosts.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// How long a host may take to answer.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The timeline of a primary, which rises with every promotion: a former primary that came back has a lower one.
+const TIMELINE: &str = "select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint
+                         where not pg_is_in_recovery()";
+
+/// A node of Galera that is in the majority.
+const SYNCED: &str = "select count(*) from information_schema.global_status
+                       where variable_name = 'wsrep_ready' and variable_value = 'ON' having count(*) > 0";
+
+/// A primary of Group Replication that reaches a majority.
+const PRIMARY: &str = "
+    select count(*) from performance_schema.replication_group_members
+    having max(member_id = @@server_uuid and member_role = 'PRIMARY' and member_state = 'ONLINE') = 1
+       and 2 * sum(member_state in ('ONLINE', 'RECOVERING')) > count(*)";
 
 /// Where connections lead to.
 #[derive(Debug, Clone)]
@@ -28,14 +44,24 @@ impl From<String> for Router {
 }
 
 impl Router {
-    /// Begins to look at these hosts of PostgreSQL, by their URLs.
-    pub(crate) fn start(urls: Vec<String>) -> Self {
+    /// Begins to look at these hosts, by their URLs. A wrong one leads to the first host that accepts writes, also if it was replaced.
+    pub(crate) fn start(backend: Backend, urls: Vec<String>, wrong: bool) -> Self {
         let chosen = watch::Sender::new(host(&urls[0]));
         let receiver = chosen.subscribe();
         tokio::spawn(async move {
+            let (mut current, mut highest) = (0, 0);
             while !chosen.is_closed() {
-                if let Some(first) = first(&urls).await {
-                    chosen.send_if_modified(|now| std::mem::replace(now, first.clone()) != first);
+                let mut ranks = Vec::with_capacity(urls.len());
+                for url in &urls {
+                    ranks.push(rank(backend, url).await);
+                }
+                let next = match wrong {
+                    true => ranks.iter().position(Option::is_some),
+                    false => choose(&ranks, current, &mut highest),
+                };
+                if let Some(next) = next {
+                    current = next;
+                    chosen.send_if_modified(|now| std::mem::replace(now, host(&urls[next])) != host(&urls[next]));
                 }
                 tokio::time::sleep(PAUSE).await;
             }
@@ -60,24 +86,54 @@ impl Router {
     }
 }
 
-/// The first host that accepts writes.
-async fn first(urls: &[String]) -> Option<String> {
-    for url in urls {
-        if matches!(tokio::time::timeout(PATIENCE, is_primary(url)).await, Ok(Ok(true))) {
-            return Some(host(url));
-        }
-    }
-    None
+/// The host with the highest rank, unless a higher one was seen before; of several, the one in use.
+fn choose(ranks: &[Option<i64>], current: usize, highest: &mut i64) -> Option<usize> {
+    *highest = ranks.iter().flatten().copied().chain([*highest]).max().unwrap_or_default();
+    let is_best = |at: &usize| ranks[*at] == Some(*highest);
+    [current].into_iter().chain(0..ranks.len()).find(is_best)
 }
 
-async fn is_primary(url: &str) -> Result<bool, sqlx::Error> {
-    let mut connection = PgConnection::connect(url).await?;
-    let primary = sqlx::query_scalar("select not pg_is_in_recovery()").fetch_one(&mut connection).await?;
-    connection.close().await?;
-    Ok(primary)
+/// The rank of a host that accepts writes: the timeline on PostgreSQL, 0 on the others, where a majority decides.
+async fn rank(backend: Backend, url: &str) -> Option<i64> {
+    let asked = async {
+        match backend.is_postgres() {
+            true => {
+                let mut connection = PgConnection::connect(url).await?;
+                let rank = sqlx::query_scalar(TIMELINE).fetch_optional(&mut connection).await?;
+                connection.close().await.map(|()| rank)
+            }
+            false => {
+                let mut connection = MySqlConnection::connect(url).await?;
+                let question = if backend == Backend::Galera { SYNCED } else { PRIMARY };
+                let usable: Option<i64> =
+                    sqlx::query_scalar(AssertSqlSafe(question)).fetch_optional(&mut connection).await?;
+                connection.close().await.map(|()| usable.map(|_| 0))
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, asked).await.ok()?.ok().flatten()
 }
 
 fn host(url: &str) -> String {
     let host = url.split_once('@').and_then(|(_, rest)| rest.split_once('/'));
     host.map_or_else(String::new, |(host, _)| host.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaced_primary_is_never_chosen_again() {
+        let mut highest = 0;
+        for (ranks, current, chosen) in [
+            ([Some(1), None], 0, Some(0)),
+            ([None, None], 0, None),
+            ([Some(1), Some(2)], 0, Some(1)),
+            ([Some(1), None], 1, None),
+            ([Some(2), Some(2)], 1, Some(1)),
+        ] {
+            assert_eq!(choose(&ranks, current, &mut highest), chosen, "{ranks:?}");
+        }
+    }
 }

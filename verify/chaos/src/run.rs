@@ -51,14 +51,12 @@ pub(crate) struct Plan {
 /// How clients come to the nodes of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// All of them know all hosts.
-    AllHosts,
+    /// All of them know one address, which leads to the host that accepts writes; a wrong one to the first such host.
+    Router { wrong: bool },
     /// All of them know the first one.
     FirstNode,
     /// Each of them knows one, and not all the same.
     OneEach,
-    /// All of them know a router, which leads to the first host that accepts writes.
-    Router,
 }
 
 /// The most keys that are requested after a run.
@@ -104,7 +102,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     let machine = Machine { disk: disk.as_ref().map(|disk| disk.path()), environment: environment.clone() };
     let server = Arc::new(tokio::task::spawn_blocking(move || Server::start(backend, &machine)).await??);
     let url = ask(&server, Server::url).await?;
-    let direct = Tenure::connect(backend, &url, 4, Declared { synchronous_failover: false, ..plan.declared }).await?;
+    let direct = Tenure::connect(backend, &url, 4, plan.declared).await?;
     prepare(&direct, backend).await?;
     // It would keep a disk whose power is cut.
     direct.database().close().await;
@@ -145,7 +143,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
         evidence.shown = observer.end().await?;
     }
     evidence.shows_unflushed = backend.shows_unflushed();
-    evidence.one_node_is_known = plan.way == Way::FirstNode;
+    evidence.leads_to_readers = backend.is_cluster();
     (evidence.faults, evidence.steps, evidence.replaced_ns) = (happened.faults, happened.steps, happened.replaced_ns);
     // What the server still does for a client that is gone must be over before anything is read.
     let ahead = if evidence.steps.0.is_empty() { Duration::ZERO } else { AHEAD };
@@ -183,10 +181,10 @@ async fn ask<T: Send + 'static>(
     tokio::task::spawn_blocking(move || what(&server)).await?
 }
 
-/// The network of each node, and the URLs by which clients come through them.
+/// The network of the address, or of each node that clients know, and the URLs by which they come through it.
 async fn networks(nodes: &[String], backend: Backend, way: Way) -> Result<(Vec<Proxy>, Vec<String>)> {
-    if way == Way::Router {
-        let proxy = Proxy::to(Router::start(nodes.to_vec())).await?;
+    if let (Way::Router { wrong }, true) = (way, backend.is_cluster()) {
+        let proxy = Proxy::to(Router::start(backend, nodes.to_vec(), wrong)).await?;
         let url = through(&nodes[0], &proxy)?;
         return Ok((vec![proxy], vec![url]));
     }
@@ -197,14 +195,6 @@ async fn networks(nodes: &[String], backend: Backend, way: Way) -> Result<(Vec<P
         proxies.extend(proxy);
         urls.push(url);
     }
-    let urls = match way {
-        Way::AllHosts if urls.len() > 1 => {
-            // On Galera, each client uses the first one that it can use.
-            let each = (0..urls.len()).map(|first| [&urls[first..], &urls[..first]].concat());
-            each.map(|urls| of_all_hosts(&urls)).collect::<Result<_>>()?
-        }
-        Way::AllHosts | Way::FirstNode | Way::OneEach | Way::Router => urls,
-    };
     Ok((proxies, urls))
 }
 
@@ -249,13 +239,6 @@ fn parts(url: &str) -> Result<(&str, &str, &str)> {
 fn through(url: &str, proxy: &Proxy) -> Result<String> {
     let (before, _, behind) = parts(url)?;
     Ok(format!("{before}@{}/{behind}", proxy.address()))
-}
-
-/// One URL with the hosts of several.
-fn of_all_hosts(urls: &[String]) -> Result<String> {
-    let (before, _, behind) = parts(&urls[0])?;
-    let hosts: Vec<&str> = urls.iter().map(|url| parts(url).map(|(_, host, _)| host)).collect::<Result<_>>()?;
-    Ok(format!("{before}@{}/{behind}", hosts.join(",")))
 }
 
 /// The keys of all leases, those whose last lease nobody ended first.

@@ -53,7 +53,6 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly | ErrorCode::Closed => {
             ("Try again", &["retry"])
         }
-        ErrorCode::GrantsPaused => ("No lock can be given just now", &["wait", "retry"]),
         ErrorCode::NoAnswer => ("Nobody knows whether it was done", &["retry"]),
         ErrorCode::ChildGone => ("It was changed by something else", &["retry", "reload"]),
         ErrorCode::DiskFull => ("The database has no space left", &["retry"]),
@@ -70,9 +69,6 @@ fn instead(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly | ErrorCode::Closed => {
             Some("The database could not do it just now. Nothing was changed; try again in a moment.")
         }
-        ErrorCode::GrantsPaused => Some(
-            "The database has changed to another server. For a few minutes no new lock is given; open forms go on.",
-        ),
         ErrorCode::DiskFull => Some("Nothing was saved. The operator of the server has to make space."),
         ErrorCode::FileLost => Some("Nothing was changed, and nothing can be until the server was looked after."),
         ErrorCode::NoAnswer => Some("The database's answer was lost on the way. The same request may be sent again."),

@@ -38,7 +38,6 @@ pub fn status(code: ErrorCode) -> u16 {
         ErrorCode::Unsupported => 501,
         ErrorCode::DiskFull => 507,
         ErrorCode::Unavailable
-        | ErrorCode::GrantsPaused
         | ErrorCode::Unreachable
         | ErrorCode::ReadOnly
         | ErrorCode::FileLost

@@ -17,7 +17,7 @@ const MINUTES: u32 = 10;
 
 /// All of them.
 pub(crate) const LOADS: [Load; 5] = [
-    Load { name: "load-galera", on: "the installed MariaDB, three nodes", backend: "galera" },
+    Load { name: "load-galera", on: "the installed MariaDB, three nodes, one is used", backend: "galera" },
     Load {
         name: "load-postgres-pair",
         on: "the installed PostgreSQL, a synchronous standby",

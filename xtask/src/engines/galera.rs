@@ -1,5 +1,5 @@
 //! A Galera cluster of three nodes that all accept writes, of the installed MariaDB: Debian's package has the provider. The suite of MariaDB
-//! runs on one node of it, and the guarantees across nodes have a test program of their own.
+//! runs on one node of it, as it declares, and what concerns several nodes has a test program of its own.
 
 use std::process::Command;
 
@@ -13,24 +13,16 @@ use crate::steps::VERIFY;
 /// Its name for `--only`.
 pub(super) const NAME: &str = "galera";
 
-/// The tests of the suite. Not `answers`: it loses the message with the word `commit`, which is another one here, because the operation id is
-/// written by a message of its own.
+/// The tests of the suite that declare one writer node: not `answers`, whose processes go through a proxy.
 const TESTS: [&str; 5] = ["mysql::", "--skip", "both::", "--skip", "mysql::answers::"];
-
-/// The tests of the suite that cannot pass where several nodes accept writes, and the reason.
-const EXCEPT: [(&str, &str); 1] = [(
-    "mysql::row_locks::readers_share_a_row_and_a_writer_waits_for_both",
-    "a row that is locked for reading is written, so it is not shared (`Capabilities::shared_locks`)",
-)];
 
 /// The suite on one node.
 fn suite() -> Vec<&'static str> {
     let all = ["test", "--workspace", "--all-features", "--no-fail-fast", "--test", "on_servers", "--"];
-    let except = EXCEPT.iter().flat_map(|(test, _)| ["--skip", *test]);
-    all.into_iter().chain(TESTS).chain(except).collect()
+    all.into_iter().chain(TESTS).collect()
 }
 
-/// The guarantees across nodes, on a cluster of their own.
+/// What concerns several nodes, on a cluster of its own.
 const ACROSS: [&str; 5] = ["test", "--workspace", "--all-features", "--test", "galera"];
 
 /// The command lines.
@@ -41,9 +33,6 @@ pub(super) fn line() -> String {
 /// Runs both; returns the tested version.
 pub(super) fn test() -> Result<String, String> {
     debian::install(&[Kind::MariaDb.package()])?;
-    for (test, reason) in EXCEPT {
-        println!("==> {NAME}: without {test}: {reason}");
-    }
     let galera = Galera::start(3, &[("max_connections", "400")]).map_err(|error| error.to_string())?;
     let version = "select concat(version(), ', Galera ', variable_value) from information_schema.global_status \
                    where variable_name = 'wsrep_provider_version'";

@@ -62,7 +62,7 @@ mod tests {
         let text = r#"{"outcomes": [], "total_mutants": 10, "missed": 1, "caught": 6, "timeout": 1, "unviable": 2}"#;
         std::fs::write(file.path(), text).expect("a file");
         let outcome = Outcome { explained: 3, ..Outcome::read(file.path()).expect("numbers") };
-        assert_eq!(table(&[("hosts", outcome)])[2], "| hosts | 13 | 6 | 1 | 2 | 1 | 3 |");
+        assert_eq!(table(&[("errors", outcome)])[2], "| errors | 13 | 6 | 1 | 2 | 1 | 3 |");
         std::fs::write(file.path(), "{}").expect("a file");
         assert!(Outcome::read(file.path()).is_err_and(|problem| problem.ends_with("no number `caught`")));
     }

@@ -34,11 +34,6 @@ pub(super) fn known(url: &str) -> Result<String, String> {
     })
 }
 
-/// Whether the settings of a URL name a socket, which would be the address of every host.
-pub(super) fn names_socket(url: &str) -> bool {
-    address::has(url, &["socket"])
-}
-
 pub(super) fn way(options: &MySqlConnectOptions, allowed: bool) -> Way<'_> {
     let host = options.get_host();
     let local = options.get_socket().is_some() || Way::is_local(host);

@@ -38,11 +38,6 @@ pub(super) fn known(url: &str) -> Result<String, String> {
     })
 }
 
-/// Whether the settings of a URL name the host too.
-pub(super) fn names_hosts(url: &str) -> bool {
-    address::has(url, &["host", "hostaddr", "port"])
-}
-
 pub(super) fn way(options: &PgConnectOptions, allowed: bool) -> Way<'_> {
     let host = options.get_host();
     let local = options.get_socket().is_some() || host.starts_with('/') || Way::is_local(host);

@@ -67,7 +67,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     found
 }
 
-/// What is the answer of no other run: the disk was full, the file was replaced, or the only node that clients know was no member of its group.
+/// What is the answer of no other run: the disk was full, the file was replaced, or a server of a cluster was no writer.
 fn is_expected(code: &str, operation: &Operation, evidence: &Evidence) -> bool {
     let met = |kinds: &[Fault]| {
         let during =
@@ -76,7 +76,9 @@ fn is_expected(code: &str, operation: &Operation, evidence: &Evidence) -> bool {
     };
     match code {
         "failed" | "disk-full" => met(&[Fault::FillDisk]),
-        "read-only" => evidence.one_node_is_known && met(&[Fault::KillServer, Fault::StopNode, Fault::StopOthers]),
+        "read-only" => {
+            evidence.leads_to_readers && met(&[Fault::KillServer, Fault::StopNode, Fault::StopOthers, Fault::Isolate])
+        }
         "file-lost" => evidence.replaced_ns.is_some_and(|at| at <= operation.answered_at()),
         _ => false,
     }
@@ -143,16 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn only_known_node_is_read_only_until_it_joins_again() {
-        let read_only = |kind: Fault, (from, to), one_node_is_known| {
+    fn only_a_server_of_a_cluster_is_read_only_while_it_is_replaced() {
+        let read_only = |kind: Fault, (from, to), leads_to_readers| {
             let operations = vec![failed(Function::Append, "1", "a", (0, 10), "read-only")];
             let faults =
                 vec![Injected { kind: kind.name(), from_ns: ms(from), to_ns: ms(to), hit: true, stands_still: false }];
-            check(&Evidence { operations, faults, one_node_is_known, ..Evidence::default() }).len()
+            check(&Evidence { operations, faults, leads_to_readers, ..Evidence::default() }).len()
         };
         assert_eq!(read_only(Fault::KillServer, (5, 20), true), 0);
         assert_eq!(read_only(Fault::KillServer, (11, 20), true), 1);
-        assert_eq!(read_only(Fault::KillServer, (5, 20), false), 1, "there is another node");
+        assert_eq!(read_only(Fault::KillServer, (5, 20), false), 1, "there is one server");
         assert_eq!(read_only(Fault::Reset, (5, 20), true), 1);
     }
 

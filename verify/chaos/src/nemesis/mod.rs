@@ -29,7 +29,7 @@ const LONG: Duration = Duration::from_secs(15);
 pub(crate) struct Nemesis {
     pub(crate) backend: Backend,
     pub(crate) server: Arc<Server>,
-    /// The network of each node; none where there is no network.
+    /// The network of the address, or of each node; none where there is no network.
     pub(crate) proxies: Vec<Proxy>,
     /// The clock and the disk of the database, if it has its own.
     pub(crate) clock: Option<Clock>,
@@ -160,15 +160,10 @@ impl Nemesis {
         }
     }
 
-    /// A primary that nothing ends is cut off from its clients as well: those that do not ask the other hosts would read what is old.
+    /// Where the address leads elsewhere, the clients of an isolated primary are cut off.
     async fn isolate(&mut self) -> Result<bool> {
         let node = self.target().await?;
-        let network = self.proxies.get(node).filter(|_| self.server.needs_fencing()).cloned();
-        network.iter().for_each(Proxy::fall_silent);
         self.on_node(node, |server, node| server.isolate(node).map(|()| true)).await?;
-        if let Some(network) = &network {
-            network.recover();
-        }
         self.on_node(node, |server, node| server.reconnect(node).map(|()| true)).await
     }
 

@@ -106,11 +106,6 @@ impl Server {
         }
     }
 
-    /// Whether nothing ends an isolated primary: its clients would read what is old, for as long as they do not ask the other hosts.
-    pub(crate) fn needs_fencing(&self) -> bool {
-        matches!(self, Server::Pair(_))
-    }
-
     /// The network between a node and the others falls silent. Returns when they go on without it.
     pub(crate) fn isolate(&self, node: usize) -> Result<()> {
         match self {

@@ -29,18 +29,12 @@ pub(crate) struct Declared {
     /// Declare that one node of the cluster accepts writes
     #[arg(long = "declare-one-writer-node")]
     pub(crate) one_writer_node: bool,
-    /// Declare that a failover loses nothing; otherwise, that no lease lives longer than those of the load
-    #[arg(long = "declare-synchronous-failover")]
-    pub(crate) synchronous_failover: bool,
 }
 
 impl Declared {
     /// As options of a command line.
     pub(crate) fn options(self) -> Vec<&'static str> {
-        let mut options = Vec::new();
-        options.extend(self.one_writer_node.then_some("--declare-one-writer-node"));
-        options.extend(self.synchronous_failover.then_some("--declare-synchronous-failover"));
-        options
+        self.one_writer_node.then_some("--declare-one-writer-node").into_iter().collect()
     }
 }
 
@@ -78,10 +72,6 @@ impl Tenure {
         let options = ConnectOptions::new().idle_in_transaction(IDLE);
         let options = options.max_connections(NonZeroU32::new(connections).ok_or("a client needs a connection")?);
         let options = if declared.one_writer_node { options.one_writer_node() } else { options };
-        let options = match declared.synchronous_failover {
-            true => options.synchronous_failover(),
-            false => options.longest_ttl(TTL),
-        };
         let db = Database::connect_with(url, options).await?;
         let policy = LockPolicy::exclusive().ttl(TTL)?;
         let locks = LockManager::new(&db).with_policy_for::<Ledger>(policy);
