@@ -32,11 +32,11 @@
 //! | [`aggregate`] | the traits of aggregates, entities and value objects, mapping, column values, children, conditions |
 //! | [`version`] | versions, tokens that carry them through forms, conflicts, merging |
 //! | [`row_lock`] | lock modes, waits, and the detector of lock inversions |
-//! | [`lease`] | keys, owners and holders, policies, limits, heartbeats, transfer requests, the reasons of a loss |
+//! | [`lease`] | keys, owners and holders, policies, limits, heartbeats, the reasons of a loss |
 //! | [`error`] | one error type per question: see the table below |
 //! | [`storage`] | how to connect, what a database can do, its diagnosis |
 //! | [`unit_of_work`] | databases, transactions, repositories, updates, retries |
-//! | [`lock_manager`] | acquiring, keeping, handing over, listing and sweeping leases |
+//! | [`lock_manager`] | acquiring, keeping, taking over, listing and sweeping leases |
 //! | [`watch`] | events and snapshots of leases |
 //! | [`clock`] | a clock for tests |
 //!

@@ -9,10 +9,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tenure::{
-    Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, Owner, Repository, Version,
-    clock::ManualClock,
-    lease::{Holder, TransferReply},
-    storage::ConnectOptions,
+    Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, Owner, Repository, Version, clock::ManualClock,
+    lease::Holder, storage::ConnectOptions,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -119,11 +117,7 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
         let _ = locks.release_lock(id).await;
     }
     let held = locks.try_lock(&key(), &kim).await.unwrap();
-    locks.request(&held.holder().key, 1, &lee, SECRET).await.unwrap();
-    locks.requests(held.id()).await.unwrap();
-    let no = TransferReply::Declined { message: SECRET.into() };
-    locks.answer_request(held.id(), "lee", no).await.unwrap();
-    locks.hand_over(held.id(), "lee").await.unwrap();
+    locks.release_lock(held.id()).await.unwrap();
     let lees = locks.try_lock(&held.holder().key, &lee).await.unwrap();
     let taken =
         locks.take_over(&held.holder().key, lees.holder().generation, &kim, LockId::random(), SECRET).await.unwrap();

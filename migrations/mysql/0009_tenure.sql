@@ -19,13 +19,12 @@ create table if not exists tenure_lock (
     since       bigint not null,                 -- when it was granted
     last_active bigint not null,                 -- the last heartbeat of its form
     expires_at  bigint not null,                 -- free from then on, without a further heartbeat
-    ttl         bigint not null,                 -- what a heartbeat sets, in milliseconds; 0: a reservation
+    ttl         bigint not null,                 -- what a heartbeat sets, in milliseconds
     hard_until  bigint not null,                 -- no heartbeat moves the expiry beyond this
     ended       boolean not null default false,  -- released or broken before it expired
     verdict     tinyint not null default 0,      -- without meaning: a row that has to be written changes it
     active_at   bigint not null default 0,       -- the last input of its person
     idle_limit  bigint,                          -- how long it goes on without input, in milliseconds; null: no limit
-    shared      boolean not null default false,  -- there may be shared leases beside it, in slots of their own
     owner_role  text,                            -- the role of the owner
     shown_as    bigint not null default 0,       -- what others see of the owner: 0 the name, 1 the role, 2 nothing
     primary key (kind, id, slot),
@@ -44,8 +43,8 @@ create table if not exists tenure_lock_history (
     owner_name text not null,                    -- as shown to others
     since      bigint not null,                  -- when it was granted
     ended_at   bigint not null,                  -- when it ended
-    how        varchar(20) not null check (how in ('released', 'expired', 'broken', 'taken over', 'handed over')),
-    by_id      text,                             -- who broke it or took it over, or got it
+    how        varchar(20) not null check (how in ('released', 'expired', 'broken', 'taken over')),
+    by_id      text,                             -- who broke it or took it over
     by_name    text,                             -- as shown to others
     reason     text,                             -- what they gave as the reason
     idle       boolean not null default false,   -- it expired without input, not without heartbeats
@@ -63,24 +62,6 @@ create table if not exists tenure_lock_history (
 create table if not exists tenure_lock_floor (
     kind       varbinary(255) not null primary key,  -- the aggregates' type
     generation bigint not null                       -- the highest of a swept row
-) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
-
--- Who asks the holder of a lease for it. A request is about one lease, and ends with its generation.
-create table if not exists tenure_lock_request (
-    kind        varbinary(255) not null,          -- the aggregate's type
-    id          varbinary(1024) not null,         -- the aggregate's id
-    asker       binary(32) not null,              -- SHA-256 of asker_id, which may be too long for a key
-    asker_id    text not null,                    -- who asks
-    asker_name  text not null,                    -- as shown to the holder
-    generation  bigint not null,                  -- of the lease that is asked for
-    note        text not null,                    -- what they wrote
-    since       bigint not null,                  -- when they asked first
-    expires_at  bigint not null,                  -- unless the asker repeats it
-    later_until bigint,                           -- the answer "later", as long as it holds
-    declined    text,                             -- the answer "no"
-    asker_role  text,                             -- the role of who asks
-    handle      varchar(64) not null default '',  -- random: names an asker whom the holder does not know
-    primary key (kind, id, asker)
 ) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
 
 -- Who waits in line for a key, in the order of arrival. A place is kept by the signs of life of its process; nobody

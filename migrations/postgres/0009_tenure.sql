@@ -20,12 +20,11 @@ create table tenure_lock (
     since       bigint not null,                 -- when it was granted
     last_active bigint not null,                 -- the last heartbeat of its form
     expires_at  bigint not null,                 -- free from then on, without a further heartbeat
-    ttl         bigint not null,                 -- what a heartbeat sets, in milliseconds; 0: a reservation
+    ttl         bigint not null,                 -- what a heartbeat sets, in milliseconds
     hard_until  bigint not null,                 -- no heartbeat moves the expiry beyond this
     ended       boolean not null default false,  -- released or broken before it expired
     active_at   bigint not null default 0,       -- the last input of its person
     idle_limit  bigint,                          -- how long it goes on without input, in milliseconds; null: no limit
-    shared      boolean not null default false,  -- there may be shared leases beside it, in slots of their own
     owner_role  text,                            -- the role of the owner
     shown_as    bigint not null default 0,       -- what others see of the owner: 0 the name, 1 the role, 2 nothing
     primary key (kind, id, slot)
@@ -46,8 +45,8 @@ create table tenure_lock_history (
     owner_name text not null,                   -- as shown to others
     since      bigint not null,                 -- when it was granted
     ended_at   bigint not null,                 -- when it ended
-    how        text not null check (how in ('released', 'expired', 'broken', 'taken over', 'handed over')),
-    by_id      text,                            -- who broke it or took it over, or got it
+    how        text not null check (how in ('released', 'expired', 'broken', 'taken over')),
+    by_id      text,                            -- who broke it or took it over
     by_name    text,                            -- as shown to others
     reason     text,                            -- what they gave as the reason
     idle       boolean not null default false,  -- it expired without input, not without heartbeats
@@ -65,23 +64,6 @@ create index tenure_lock_history_at on tenure_lock_history (ended_at);
 create table tenure_lock_floor (
     kind       text collate "C" not null primary key,  -- the aggregates' type
     generation bigint not null                         -- the highest of a swept row
-);
-
--- Who asks the holder of a lease for it. A request is about one lease, and ends with its generation.
-create table tenure_lock_request (
-    kind        text collate "C" not null,  -- the aggregate's type
-    id          text collate "C" not null,  -- the aggregate's id
-    asker_id    text collate "C" not null,  -- who asks
-    asker_name  text not null,              -- as shown to the holder
-    generation  bigint not null,            -- of the lease that is asked for
-    note        text not null,              -- what they wrote
-    since       bigint not null,            -- when they asked first
-    expires_at  bigint not null,            -- unless the asker repeats it
-    later_until bigint,                     -- the answer "later", as long as it holds
-    declined    text,                       -- the answer "no"
-    asker_role  text,                       -- the role of who asks
-    handle      text not null default '',   -- random: names an asker whom the holder does not know
-    primary key (kind, id, asker_id)
 );
 
 -- Who waits in line for a key, in the order of arrival. A place is kept by the signs of life of its process; nobody

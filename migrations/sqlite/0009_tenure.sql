@@ -14,12 +14,11 @@ create table tenure_lock (
     since       integer not null,            -- when it was granted
     last_active integer not null,            -- the last heartbeat of its form
     expires_at  integer not null,            -- free from then on, without a further heartbeat
-    ttl         integer not null,            -- what a heartbeat sets, in milliseconds; 0: a reservation
+    ttl         integer not null,            -- what a heartbeat sets, in milliseconds
     hard_until  integer not null,            -- no heartbeat moves the expiry beyond this
     ended       integer not null default 0,  -- released or broken before it expired
     active_at   integer not null default 0,  -- the last input of its person
     idle_limit  integer,                     -- how long it goes on without input, in milliseconds; null: no limit
-    shared      integer not null default 0,  -- there may be shared leases beside it, in slots of their own
     owner_role  text,                        -- the role of the owner
     shown_as    integer not null default 0,  -- what others see of the owner: 0 the name, 1 the role, 2 nothing
     primary key (kind, id, slot)
@@ -41,8 +40,8 @@ create table tenure_lock_history (
     owner_name text not null,               -- as shown to others
     since      integer not null,            -- when it was granted
     ended_at   integer not null,            -- when it ended
-    how        text not null check (how in ('released', 'expired', 'broken', 'taken over', 'handed over')),
-    by_id      text,                        -- who broke it or took it over, or got it
+    how        text not null check (how in ('released', 'expired', 'broken', 'taken over')),
+    by_id      text,                        -- who broke it or took it over
     by_name    text,                        -- as shown to others
     reason     text,                        -- what they gave as the reason
     idle       integer not null default 0,  -- it expired without input, not without heartbeats
@@ -60,23 +59,6 @@ create index tenure_lock_history_at on tenure_lock_history (ended_at);
 create table tenure_lock_floor (
     kind       text not null primary key,  -- the aggregates' type
     generation integer not null            -- the highest of a swept row
-) strict, without rowid;
-
--- Who asks the holder of a lease for it. A request is about one lease, and ends with its generation.
-create table tenure_lock_request (
-    kind        text not null,             -- the aggregate's type
-    id          text not null,             -- the aggregate's id
-    asker_id    text not null,             -- who asks
-    asker_name  text not null,             -- as shown to the holder
-    generation  integer not null,          -- of the lease that is asked for
-    note        text not null,             -- what they wrote
-    since       integer not null,          -- when they asked first
-    expires_at  integer not null,          -- unless the asker repeats it
-    later_until integer,                   -- the answer "later", as long as it holds
-    declined    text,                      -- the answer "no"
-    asker_role  text,                      -- the role of who asks
-    handle      text not null default '',  -- random: names an asker whom the holder does not know
-    primary key (kind, id, asker_id)
 ) strict, without rowid;
 
 -- Who waits in line for a key, in the order of arrival. A place is kept by the signs of life of its process; nobody

@@ -136,9 +136,6 @@ async fn sweep(at: &At, keys: Duration, history: Duration, commits: Duration) ->
     let swept = LockManager::new(&db).sweep(keys).keeping_history_for(history).run().await?;
     let forgotten = db.forget_operations(commits).await?;
     db.close().await;
-    println!(
-        "keys      {}\nrequests  {}\nhistory   {}\ncommits   {forgotten}",
-        swept.keys, swept.requests, swept.history
-    );
+    println!("keys      {}\nhistory   {}\ncommits   {forgotten}", swept.keys, swept.history);
     Ok(ExitCode::SUCCESS)
 }

@@ -3,10 +3,7 @@
 
 use std::fmt;
 
-use super::{
-    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseLost, LeaseSetError, ListError, LockError,
-    RequestError, SweepError, TakeOverError,
-};
+use super::{BreakError, DatabaseError, Error, LeaseError, LeaseLost, ListError, LockError, SweepError, TakeOverError};
 use crate::lease::limits::Limit;
 use crate::lease::{LeaseLossReason, NoLock};
 
@@ -64,16 +61,10 @@ codes! {
     InvalidCommand = "invalid-command", NO;
     /// Another owner holds the lock.
     AlreadyLocked = "already-locked", YES;
-    /// The lock is reserved for another owner.
-    Reserved = "reserved", YES;
     /// Another session acquired the lock at the same moment.
     LockingFailed = "locking-failed", YES;
     /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
     LockTimeout = "lock-timeout", YES;
-    /// Some of several locks are held by others.
-    SomeLocked = "some-locked", YES;
-    /// The policy of this type has no shared locks.
-    NotShared = "not-shared", NO;
     /// One owner holds, or waits for, as many locks as the quota allows.
     LimitReached = "limit-reached", YES;
     /// The wait exceeds the longest allowed one.
@@ -82,10 +73,6 @@ codes! {
     InvalidKey = "invalid-key", NO;
     /// The lock owner is invalid.
     InvalidOwner = "invalid-owner", NO;
-    /// The set of locks is empty.
-    NoKeys = "no-keys", NO;
-    /// More locks than a set may have.
-    TooManyKeys = "too-many-keys", NO;
     /// No lease has this lock id.
     LockUnknown = "lock-unknown", NO;
     /// No heartbeat arrived in time.
@@ -100,32 +87,22 @@ codes! {
     LockBroken = "lock-broken", NO;
     /// The lease was taken over.
     LockTakenOver = "lock-taken-over", NO;
-    /// The lock was handed over.
-    LockHandedOver = "lock-handed-over", NO;
     /// The lease belongs to another owner.
     LockNotYours = "lock-not-yours", NO;
     /// The lease is on another aggregate.
     LockOfAnother = "lock-of-another", NO;
-    /// The lease is shared and allows reading only.
-    LockShared = "lock-shared", NO;
-    /// Some locks of a set have ended.
-    SetEnded = "set-ended", NO;
     /// The holder changed after the caller read it.
     HolderChanged = "holder-changed", NO;
     /// Taking over from this holder is not permitted.
     TakeOverNotPermitted = "take-over-not-permitted", NO;
     /// The holder must get a reason.
     NoReason = "no-reason", NO;
-    /// A reason, note or message is too long.
+    /// A reason is too long.
     TextTooLong = "text-too-long", NO;
-    /// A reason, note or message contains control characters.
+    /// A reason contains control characters.
     TextNotPlain = "text-not-plain", NO;
     /// The lock is advisory and excludes nobody.
     AdvisoryLock = "advisory-lock", NO;
-    /// The lease is shared by its readers.
-    SharedLock = "shared-lock", NO;
-    /// This owner has no open request for the lock.
-    NotAsked = "not-asked", NO;
     /// The page size is out of range.
     PageSize = "page-size", NO;
     /// The cursor belongs to another list.
@@ -177,20 +154,7 @@ macro_rules! answers {
     )*};
 }
 
-answers!(
-    AnswerError,
-    BreakError,
-    DatabaseError,
-    Error,
-    LeaseError,
-    LeaseLost,
-    ListError,
-    LockError,
-    RequestError,
-    LeaseSetError,
-    SweepError,
-    TakeOverError
-);
+answers!(BreakError, DatabaseError, Error, LeaseError, LeaseLost, ListError, LockError, SweepError, TakeOverError);
 
 impl DatabaseError {
     /// The code of this error.
@@ -235,10 +199,8 @@ impl NoLock {
             LeaseLossReason::Released { .. } => ErrorCode::LockReleased,
             LeaseLossReason::Broken { .. } => ErrorCode::LockBroken,
             LeaseLossReason::TakenOver { .. } => ErrorCode::LockTakenOver,
-            LeaseLossReason::HandedOver { .. } => ErrorCode::LockHandedOver,
             LeaseLossReason::NotYours => ErrorCode::LockNotYours,
             LeaseLossReason::OtherAggregate => ErrorCode::LockOfAnother,
-            LeaseLossReason::SharedOnly => ErrorCode::LockShared,
         }
     }
 }
@@ -267,7 +229,7 @@ impl Error {
 fn of_limit(limit: Limit) -> ErrorCode {
     match limit {
         Limit::LongestWait => ErrorCode::WaitTooLong,
-        Limit::LocksPerOwner | Limit::AskersPerLock | Limit::WaitsPerOwner => ErrorCode::LimitReached,
+        Limit::LocksPerOwner | Limit::WaitsPerOwner => ErrorCode::LimitReached,
     }
 }
 
@@ -276,17 +238,12 @@ impl LockError {
     pub fn code(&self) -> ErrorCode {
         match self {
             LockError::AlreadyLocked(_) => ErrorCode::AlreadyLocked,
-            LockError::Reserved { .. } => ErrorCode::Reserved,
             LockError::LockingFailed { .. } => ErrorCode::LockingFailed,
             LockError::LockTimeout { .. } => ErrorCode::LockTimeout,
-            LockError::SomeLocked { .. } => ErrorCode::SomeLocked,
             LockError::LockIdUsed(no_lock) => no_lock.code(),
-            LockError::NotShared { .. } => ErrorCode::NotShared,
             LockError::LimitReached { limit, .. } => of_limit(*limit),
             LockError::InvalidKey { .. } => ErrorCode::InvalidKey,
             LockError::InvalidOwner(_) => ErrorCode::InvalidOwner,
-            LockError::NoKeys => ErrorCode::NoKeys,
-            LockError::TooManyKeys { .. } => ErrorCode::TooManyKeys,
             LockError::Database(error) => error.code(),
         }
     }
@@ -308,16 +265,6 @@ impl LeaseLost {
         match self {
             LeaseLost::Ended(no_lock) => no_lock.code(),
             LeaseLost::Unconfirmed { .. } => ErrorCode::LockExpired,
-        }
-    }
-}
-
-impl LeaseSetError {
-    /// The code of this error.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            LeaseSetError::Ended { .. } => ErrorCode::SetEnded,
-            LeaseSetError::Database(error) => error.code(),
         }
     }
 }
@@ -347,39 +294,9 @@ impl TakeOverError {
             TakeOverError::ReasonNotPlain => ErrorCode::TextNotPlain,
             TakeOverError::InvalidOwner(_) => ErrorCode::InvalidOwner,
             TakeOverError::Advisory { .. } => ErrorCode::AdvisoryLock,
-            TakeOverError::Shared { .. } => ErrorCode::SharedLock,
             TakeOverError::LimitReached { limit, .. } => of_limit(*limit),
             TakeOverError::LockIdUsed(no_lock) => no_lock.code(),
             TakeOverError::Database(error) => error.code(),
-        }
-    }
-}
-
-impl RequestError {
-    /// The code of this error.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            RequestError::HolderChanged { .. } => ErrorCode::HolderChanged,
-            RequestError::LimitReached { limit, .. } => of_limit(*limit),
-            RequestError::NoteTooLong => ErrorCode::TextTooLong,
-            RequestError::NoteNotPlain => ErrorCode::TextNotPlain,
-            RequestError::InvalidOwner(_) => ErrorCode::InvalidOwner,
-            RequestError::Advisory { .. } => ErrorCode::AdvisoryLock,
-            RequestError::Shared { .. } => ErrorCode::SharedLock,
-            RequestError::Database(error) => error.code(),
-        }
-    }
-}
-
-impl AnswerError {
-    /// The code of this error.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            AnswerError::NoLock(no_lock) => no_lock.code(),
-            AnswerError::NotAsked { .. } => ErrorCode::NotAsked,
-            AnswerError::MessageTooLong => ErrorCode::TextTooLong,
-            AnswerError::MessageNotPlain => ErrorCode::TextNotPlain,
-            AnswerError::Database(error) => error.code(),
         }
     }
 }

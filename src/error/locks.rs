@@ -1,30 +1,18 @@
-//! Errors of acquiring, keeping and ending a lease.
+//! Errors of acquiring, keeping, taking over and ending a lease.
 
 use std::time::Duration;
 
 use super::DatabaseError;
-use super::several::blockers;
 use crate::lease::limits::Limit;
-use crate::lease::transfer::{TransferRequest, Unfit};
-use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
+use crate::lease::{Holder, InvalidOwner, LONGEST_REASON, LockKey, NoLock, Printable, Unfit};
 
 /// Why a lock was not granted.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
     /// Another owner, or the same owner in another tab, holds it.
-    #[error("{} is locked by {}; wait until it is free, or request it", .0.key, .0.owner)]
+    #[error("{} is locked by {}; wait until it is free", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
-    /// Its holder handed it over to another owner, who has not acquired it yet.
-    #[error("{key} is reserved for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
-    Reserved {
-        /// The locked object.
-        key: LockKey,
-        /// The owner of the reservation.
-        owner: Owner,
-        /// The remaining time of the reservation.
-        remaining: Duration,
-    },
     /// It was free a moment ago, and another session acquired it first.
     #[error("lost the race for {key}: another session locked it at the same moment; try again")]
     LockingFailed {
@@ -32,7 +20,7 @@ pub enum LockError {
         key: LockKey,
     },
     /// It did not become free within the caller's wait: see [`LockManager::lock`](crate::LockManager::lock).
-    #[error("waited {} ms for the lock on {key}, {}; wait longer, or request it", waited.as_millis(), held(holder))]
+    #[error("waited {} ms for the lock on {key}, {}; wait longer", waited.as_millis(), held(holder))]
     LockTimeout {
         /// The object to lock.
         key: LockKey,
@@ -41,23 +29,9 @@ pub enum LockError {
         /// The holder; `None` if other waiters were ahead.
         holder: Option<Box<Holder>>,
     },
-    /// Some of several requested locks are held by others, or reserved for others. None was acquired.
-    #[error("{}; nothing was locked; wait until all of them are free, or request them", blockers(held, reserved))]
-    SomeLocked {
-        /// The holders, in the order of the keys.
-        held: Vec<Holder>,
-        /// The reservations of other owners, with their remaining times.
-        reserved: Vec<Holder>,
-    },
     /// The lock id was used before and its lease has ended: a request was delivered twice, the second time too late.
     #[error("this lock id was used before, {0}")]
     LockIdUsed(Box<NoLock>),
-    /// Locks of this type cannot be shared.
-    #[error("locks on {key} are not shared; lock it alone, or set `LockPolicy::shared()` for its type")]
-    NotShared {
-        /// The object to lock.
-        key: LockKey,
-    },
     /// A limit was reached that keeps one owner from filling the lock table.
     #[error("{}", limit.says(*most))]
     LimitReached {
@@ -77,19 +51,6 @@ pub enum LockError {
     /// The lock owner is invalid.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
-    /// The set of locks is empty.
-    #[error("a set of locks needs at least one key")]
-    NoKeys,
-    /// More keys than a set may have.
-    #[error(
-        "a set of locks may have {most} keys, and these are {count}; lock fewer, or the object that they belong to"
-    )]
-    TooManyKeys {
-        /// How many different keys there were.
-        count: usize,
-        /// The largest allowed number.
-        most: usize,
-    },
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -156,7 +117,7 @@ pub enum BreakError {
     #[error("give a reason: the holder is going to read it")]
     NoReason,
     /// The reason is too long.
-    #[error("the reason is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
+    #[error("the reason is too long; write at most {} characters", LONGEST_REASON)]
     ReasonTooLong,
     /// The reason contains control characters.
     #[error("the reason has line breaks or other control characters; write it in one line")]
@@ -172,8 +133,66 @@ pub enum BreakError {
 impl From<Unfit> for BreakError {
     fn from(reason: Unfit) -> Self {
         match reason {
+            Unfit::Empty => BreakError::NoReason,
             Unfit::TooLong => BreakError::ReasonTooLong,
             Unfit::NotPlain => BreakError::ReasonNotPlain,
+        }
+    }
+}
+
+/// The reason that a lease was not taken over.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum TakeOverError {
+    /// The observed generation does not hold the lock any more; read the lease again before you decide.
+    #[error("the holder changed since you looked; nothing was taken over, look again")]
+    HolderChanged {
+        /// The current holders.
+        held_now: Vec<Holder>,
+    },
+    /// The requester may not take it over from this holder.
+    #[error("{} may not be taken over from {}; wait until it is free", .0.key, .0.owner)]
+    NotPermitted(Box<Holder>),
+    /// The holder must get a reason.
+    #[error("give a reason: the holder is going to read it")]
+    NoReason,
+    /// The reason is too long.
+    #[error("the reason is too long; write at most {} characters", LONGEST_REASON)]
+    ReasonTooLong,
+    /// The reason contains control characters.
+    #[error("the reason has line breaks or other control characters; write it in one line")]
+    ReasonNotPlain,
+    /// The lock owner is invalid.
+    #[error(transparent)]
+    InvalidOwner(#[from] InvalidOwner),
+    /// An advisory lock excludes nobody, so there is nothing to take over.
+    #[error("the lock on {key} is advisory and excludes nobody; lock it beside the others")]
+    Advisory {
+        /// The locked object.
+        key: LockKey,
+    },
+    /// A limit was reached that keeps one owner from filling the lock table.
+    #[error("{}", limit.says(*most))]
+    LimitReached {
+        /// The limit.
+        limit: Limit,
+        /// The largest allowed number.
+        most: u64,
+    },
+    /// The lock id was used before; use a new one.
+    #[error("this lock id was used before, {0}")]
+    LockIdUsed(Box<NoLock>),
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl From<Unfit> for TakeOverError {
+    fn from(text: Unfit) -> Self {
+        match text {
+            Unfit::Empty => TakeOverError::NoReason,
+            Unfit::TooLong => TakeOverError::ReasonTooLong,
+            Unfit::NotPlain => TakeOverError::ReasonNotPlain,
         }
     }
 }

@@ -6,8 +6,6 @@ mod code;
 mod constraint;
 mod locks;
 mod maintenance;
-mod people;
-mod several;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +16,8 @@ use crate::version::conflict::VersionConflict;
 
 pub use code::ErrorCode;
 pub use constraint::{ConstraintKind, ConstraintViolation};
-pub use locks::{BreakError, LeaseError, LeaseLost, LockError};
+pub use locks::{BreakError, LeaseError, LeaseLost, LockError, TakeOverError};
 pub use maintenance::{ListError, SweepError};
-pub use people::{AnswerError, RequestError, TakeOverError};
-pub use several::LeaseSetError;
 
 /// A failure of the database, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -249,7 +245,7 @@ pub enum Error {
     #[error("lost the race at the same moment: {0}")]
     OptimisticLockingFailure(Box<VersionConflict>),
     /// Another owner holds an offline lock on it.
-    #[error("{} is being edited by {}; wait until it is free, or request it", .0.key, .0.owner)]
+    #[error("{} is being edited by {}; wait until it is free", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
     /// The offline lock that the save requires is not held any more. Nothing was saved.
     #[error(transparent)]

@@ -22,12 +22,7 @@ fn conflict() -> Box<VersionConflict> {
 }
 
 #[test]
-fn a_lock_error_names_the_blockers() {
-    let (held_by_kim, reserved) = (vec![held("1", "Kim"), held("2", "Kim")], vec![held("3", "Lee")]);
-    let some = LockError::SomeLocked { held: held_by_kim, reserved }.to_string();
-    let blockers =
-        "Order 1 is locked by Kim, Order 2 is locked by Kim, Order 3 is reserved for Lee; nothing was locked";
-    assert!(some.starts_with(blockers), "{some}");
+fn a_timeout_names_the_holder() {
     for (holder, text) in [
         (Some(Box::new(held("1", "Kim"))), "waited 7 ms for the lock on Order 1, which Kim holds; "),
         (None, "waited 7 ms for the lock on Order 1, and other waiters are ahead; "),

@@ -16,8 +16,6 @@ pub struct Limits {
     /// Above that, a process queries the database only after it granted half of the limit to one owner, so that
     /// owners far below the limit cost nothing; each further process may then have granted another half.
     pub locks_per_owner: u32,
-    /// The most requesters of one lock: 100. Two concurrent requests may exceed it by one.
-    pub askers_per_lock: u32,
     /// The most concurrent waits of one owner: 100.
     pub waits_per_owner: u32,
     /// The longest wait for a lock: 5 minutes.
@@ -26,12 +24,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            locks_per_owner: 1_000,
-            askers_per_lock: 100,
-            waits_per_owner: 100,
-            longest_wait: Duration::from_secs(300),
-        }
+        Limits { locks_per_owner: 1_000, waits_per_owner: 100, longest_wait: Duration::from_secs(300) }
     }
 }
 
@@ -41,8 +34,6 @@ impl Default for Limits {
 pub enum Limit {
     /// [`Limits::locks_per_owner`].
     LocksPerOwner,
-    /// [`Limits::askers_per_lock`].
-    AskersPerLock,
     /// [`Limits::waits_per_owner`].
     WaitsPerOwner,
     /// [`Limits::longest_wait`], in milliseconds.
@@ -55,9 +46,6 @@ impl Limit {
         fmt::from_fn(move |f| match self {
             Limit::LocksPerOwner => {
                 write!(f, "one owner may hold {most} locks at once (`locks_per_owner`); release one first")
-            }
-            Limit::AskersPerLock => {
-                write!(f, "this lock already has {most} requesters (`askers_per_lock`); wait until it is free")
             }
             Limit::WaitsPerOwner => {
                 write!(f, "one owner may wait for {most} locks at once (`waits_per_owner`); end one of the waits first")

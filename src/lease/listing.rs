@@ -35,8 +35,6 @@ impl<T> Page<T> {
 pub enum LeaseState {
     /// Live.
     Held,
-    /// Handed over: reserved for its owner, who has not acquired it yet.
-    Reserved,
     /// It expired, and the key was not acquired since: the next request gets it, and its holder may be able to resume it.
     RanOut,
 }

@@ -6,8 +6,6 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
-use super::LockKey;
-
 /// Number of leading bytes with the creation time, in milliseconds since 1970.
 const TIME: usize = 6;
 
@@ -39,24 +37,12 @@ impl LockId {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The lock id of one member of a set that this secret holds. It reveals neither the secret nor the other members.
-    pub(crate) fn of_member(&self, key: &LockKey) -> LockId {
-        let kind_bytes = u64::try_from(key.kind().len()).unwrap_or(u64::MAX).to_be_bytes();
-        let member = Sha256::new().chain_update(b"tenure: member of a set of leases").chain_update(self.0);
-        let member = member.chain_update(kind_bytes).chain_update(key.kind()).chain_update(key.id()).finalize();
-        LockId(self.dated(member.into()))
-    }
-
     /// The stored form: its SHA-256, prefixed with the creation time. A reader of the table cannot act as the holder. In a random
     /// order, each release would touch another page of the history's index.
     pub(crate) fn hash(&self) -> [u8; 32] {
-        self.dated(Sha256::digest(self.0).into())
-    }
-
-    /// Replaces the first bytes by the creation time of this lock id.
-    fn dated(&self, mut bytes: [u8; 32]) -> [u8; 32] {
-        bytes[..TIME].copy_from_slice(&self.0[..TIME]);
-        bytes
+        let mut hash: [u8; 32] = Sha256::digest(self.0).into();
+        hash[..TIME].copy_from_slice(&self.0[..TIME]);
+        hash
     }
 }
 
@@ -104,9 +90,6 @@ mod tests {
         assert!(older.hash() < newer.hash());
         assert_eq!(older.hash()[..6], [7; 6]);
         assert_eq!(older.hash()[6..], Sha256::digest([7; 32])[6..]);
-        let member = older.of_member(&LockKey::new("Order", "1"));
-        assert_eq!(member.0[..6], [7; 6]);
-        assert_ne!(member.0[6..], older.0[6..]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Leases, the offline pessimistic locks: key, owner, expiry, the reason of a loss, and transfer requests. No I/O
+//! Leases, the offline pessimistic locks: key, owner, expiry, and the reason of a loss. No I/O
 //! here; [`LockManager`](crate::LockManager) grants leases.
 //!
 //! The owner of a [`LockId`] holds the lease. The id is a secret of one tab of one person, created by the client and
@@ -24,7 +24,6 @@ pub(crate) mod presence;
 pub(crate) mod seen;
 pub(crate) mod shown;
 mod text;
-pub(crate) mod transfer;
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -43,8 +42,8 @@ pub use owner::InvalidOwner;
 pub(crate) use owner::askable;
 pub use policy::{Acquire, InvalidPolicy, LockPolicy, ShowOwner};
 pub use presence::{Heartbeat, Presence};
-pub(crate) use text::{NOT_PLAIN, Printable, is_plain};
-pub use transfer::{TransferReply, TransferRequest};
+pub use text::LONGEST_REASON;
+pub(crate) use text::{NOT_PLAIN, Printable, Unfit, checked_reason, is_plain};
 
 /// The owner of a lock, or the author of a change: a person or a job, with an id that the application knows and a display name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -143,7 +142,7 @@ pub struct Holder {
     /// clock of your own.
     #[serde(rename = "remaining_ms", serialize_with = "crate::clock::ms::duration")]
     pub remaining: Duration,
-    /// The time to live after a heartbeat. Zero for a reservation that its recipient has not acquired yet.
+    /// The time to live after a heartbeat.
     #[serde(rename = "ttl_ms", serialize_with = "crate::clock::ms::duration")]
     pub ttl: Duration,
     /// The time since the last input, at the time of this response.
@@ -152,8 +151,6 @@ pub struct Holder {
     /// The time since the last heartbeat, at the time of this response.
     #[serde(rename = "silent_ms", serialize_with = "crate::clock::ms::duration")]
     pub silent: Duration,
-    /// Whether others may hold it as well, to read: see [`LockManager::try_lock_shared`](crate::LockManager::try_lock_shared).
-    pub shared: bool,
     /// The expected interval of heartbeats.
     #[serde(skip)]
     pub(crate) heartbeat: Duration,
@@ -163,14 +160,6 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Only an exclusive holder may save under the lease.
-    pub(crate) fn may_save(self) -> Result<Self, NoLock> {
-        match self.shared {
-            true => Err(NoLock { key: Some(self.key), why: LeaseLossReason::SharedOnly, held_now: None }),
-            false => Ok(self),
-        }
-    }
-
     /// A blank holder of this key.
     pub(crate) fn to_be(key: LockKey) -> Self {
         Holder {
@@ -184,7 +173,6 @@ impl Holder {
             ttl: Duration::ZERO,
             idle: Duration::ZERO,
             silent: Duration::ZERO,
-            shared: false,
             heartbeat: Duration::ZERO,
             shown: ShowOwner::ByName,
         }

@@ -31,7 +31,6 @@ impl LeaseLossReason {
             ("released", ..) => LeaseLossReason::Released { at },
             ("broken", Some(by), Some(reason)) => LeaseLossReason::Broken { by, at, reason },
             ("taken over", Some(by), Some(reason)) => LeaseLossReason::TakenOver { by, at, reason },
-            ("handed over", Some(to), _) => LeaseLossReason::HandedOver { to, at },
             _ => LeaseLossReason::ran_out(at, ran_out),
         }
     }
@@ -119,21 +118,11 @@ pub enum LeaseLossReason {
         /// The reason given.
         reason: String,
     },
-    /// Its holder handed it over to a requester.
-    HandedOver {
-        /// The recipient.
-        to: Owner,
-        /// When.
-        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
-        at: SystemTime,
-    },
     /// It is a lock of another owner: a lock id is necessary, but not sufficient. Nothing else is revealed about that lock: not
     /// its key, not its holder, not its expiry.
     NotYours,
     /// It is a lock of another aggregate than the one being saved.
     OtherAggregate,
-    /// It is a shared lease for reading, and permits no save.
-    SharedOnly,
 }
 
 impl LeaseLossReason {
@@ -149,10 +138,8 @@ impl LeaseLossReason {
             | LeaseLossReason::LimitReached { .. } => true,
             LeaseLossReason::Broken { .. }
             | LeaseLossReason::TakenOver { .. }
-            | LeaseLossReason::HandedOver { .. }
             | LeaseLossReason::NotYours
-            | LeaseLossReason::OtherAggregate
-            | LeaseLossReason::SharedOnly => false,
+            | LeaseLossReason::OtherAggregate => false,
         }
     }
 }
@@ -160,9 +147,6 @@ impl LeaseLossReason {
 impl fmt::Display for NoLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
-            Some(key) if self.why == LeaseLossReason::SharedOnly => {
-                write!(f, "the lock on {key} is not held exclusively: ")?
-            }
             Some(key) => write!(f, "the lock on {key} is not held: ")?,
             None => f.write_str("no lock is held: ")?,
         }
@@ -176,17 +160,11 @@ impl fmt::Display for NoLock {
             LeaseLossReason::Released { .. } => f.write_str("it was released")?,
             LeaseLossReason::Broken { by, reason, .. } => write!(f, "{by} ended it ({})", Printable(reason))?,
             LeaseLossReason::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({})", Printable(reason))?,
-            LeaseLossReason::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
             LeaseLossReason::NotYours => f.write_str("the lock id belongs to another owner")?,
             LeaseLossReason::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
-            LeaseLossReason::SharedOnly => {
-                return f.write_str(
-                    "it is shared, for reading only; release it, and acquire the exclusive lock before you save",
-                );
-            }
         }
         match &self.held_now {
-            Some(holder) => write!(f, "; {} holds it now; wait, or request it", holder.owner),
+            Some(holder) => write!(f, "; {} holds it now; wait until it is free", holder.owner),
             None => f.write_str("; lock it again, and compare versions before you save"),
         }
     }

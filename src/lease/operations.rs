@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use crate::clock::{from_millis, millis};
 use crate::lease::LeaseLossReason;
+use crate::lease::policy::LockPolicy;
 use crate::lease::policy::usual_heartbeat;
-use crate::lease::policy::{LockPolicy, ShowOwner};
-use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 
 /// Beyond every limit, and additions to it do not overflow.
@@ -52,16 +51,9 @@ pub(crate) struct LockRequest {
     pub lock: LockHash,
     pub owner: Owner,
     pub policy: LockPolicy,
-    /// Shared with other holders.
-    pub shared: bool,
 }
 
 impl LockRequest {
-    /// Whether the request is exclusive.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.policy.exclusive && !self.shared
-    }
-
     /// The holder after the grant, with times in milliseconds since 1970. It is computed from the request, without reading the row back.
     pub(crate) fn granted(&self, generation: i64, now: i64) -> Holder {
         let (now, ttl) = (from_millis(now), self.policy.ttl);
@@ -74,7 +66,6 @@ impl LockRequest {
             remaining: ttl,
             ttl,
             heartbeat: usual_heartbeat(ttl),
-            shared: self.shared,
             shown: self.policy.shown,
             ..Holder::to_be(self.key.clone())
         }
@@ -88,82 +79,10 @@ pub(crate) enum Attempt {
     Granted(Holder),
     /// Another owner held it before the request.
     Held(Holder),
-    /// It is reserved for this owner, who is not the requester.
-    Reserved(Holder),
     /// It was free at the time of the request, and another session acquired it first.
     Lost,
     /// The lease of this lock id has ended.
     Used(NoLock),
-}
-
-/// The answer to several requests that are granted as a whole or not at all.
-#[derive(Debug)]
-pub(crate) enum AttemptAll {
-    /// All granted, in the order of the requests.
-    Granted(Vec<Holder>),
-    /// None granted. The refused requests, each with its index.
-    Refused(Vec<(usize, Attempt)>),
-}
-
-/// A request to the holder of a generation.
-#[derive(Debug)]
-pub(crate) struct Asking<'a> {
-    pub key: &'a LockKey,
-    pub generation: i64,
-    pub by: &'a Owner,
-    pub note: &'a str,
-    /// The pseudonym of the requester, for a holder to whom the name is redacted.
-    pub handle: String,
-    /// The request is refused if this many others have an open request.
-    pub most: u32,
-}
-
-/// The answer to [`Asking`].
-#[derive(Debug)]
-pub(crate) enum Asked {
-    Open(TransferRequest),
-    /// The limit of requesters is reached.
-    Full,
-    /// That generation does not hold the lock (any more).
-    Changed,
-}
-
-impl Asked {
-    /// From the stored request, if it exists.
-    pub(crate) fn found(request: Option<TransferRequest>, generation: i64) -> Self {
-        request.filter(|request| request.generation == generation).map_or(Asked::Changed, Asked::Open)
-    }
-}
-
-/// A request, and how its holder sees the requester.
-#[derive(Debug)]
-pub(crate) struct OpenRequest {
-    pub request: TransferRequest,
-    pub handle: String,
-    pub shown: ShowOwner,
-    /// The owner of the requested lease.
-    pub holder: String,
-}
-
-impl OpenRequest {
-    fn is_hidden(&self) -> bool {
-        self.shown != ShowOwner::ByName && self.request.by.id != self.holder
-    }
-
-    /// Whether the holder's reply names this requester.
-    pub(crate) fn is_of(&self, asker: &str) -> bool {
-        asker == if self.is_hidden() { &self.handle } else { &self.request.by.id }
-    }
-
-    /// The request as it is visible to the holder.
-    pub(crate) fn for_holder(self) -> TransferRequest {
-        match self.is_hidden() {
-            true => {
-                TransferRequest { by: Owner { id: self.handle, ..self.request.by.shown(self.shown) }, ..self.request }
-            }
-            false => self.request,
-        }
-    }
 }
 
 /// The answer to a takeover.

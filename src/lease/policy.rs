@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How the locks of one aggregate type behave: exclusive, shared or advisory; their time to live, idle limit and absolute limit;
+/// How the locks of one aggregate type behave: exclusive or advisory; their time to live, idle limit and absolute limit;
 /// when a form acquires them; and the visibility of the holder.
 ///
 /// ```
@@ -27,7 +27,6 @@ pub struct LockPolicy {
     pub(crate) idle: Option<Duration>,
     pub(crate) heartbeat: Option<Duration>,
     pub(crate) exclusive: bool,
-    pub(crate) shared: bool,
     pub(crate) acquire: Acquire,
     pub(crate) shown: ShowOwner,
 }
@@ -74,16 +73,9 @@ impl LockPolicy {
             idle: None,
             heartbeat: None,
             exclusive: true,
-            shared: false,
             acquire: Acquire::OnOpen,
             shown: ShowOwner::ByName,
         }
-    }
-
-    /// As [`exclusive`](Self::exclusive), but several people may hold it together to read, while nobody changes the aggregate:
-    /// see [`LockManager::try_lock_shared`](crate::LockManager::try_lock_shared). A change requires the exclusive lock.
-    pub const fn shared() -> Self {
-        LockPolicy { shared: true, ..Self::exclusive() }
     }
 
     /// Everybody gets a lease and sees the other holders; the version decides at the save.
@@ -94,11 +86,6 @@ impl LockPolicy {
     /// Whether there is one holder at a time.
     pub const fn is_exclusive(&self) -> bool {
         self.exclusive
-    }
-
-    /// Whether several people may hold it together to read.
-    pub const fn is_shared(&self) -> bool {
-        self.shared
     }
 
     /// When a form acquires the lock.

@@ -53,11 +53,9 @@ impl Holder {
     ///
     /// [`Unreachable`](Presence::Unreachable) if two consecutive heartbeats are missing: after two and a half intervals, because
     /// the second may be in flight. [`Idle`](Presence::Idle) without input for five minutes, or for two intervals
-    /// if those are longer. The recipient of a reservation has just requested the lock, and counts as active.
+    /// if those are longer.
     pub fn presence(&self) -> Presence {
-        if self.ttl.is_zero() {
-            Presence::Active
-        } else if self.silent > self.heartbeat.saturating_mul(5) / 2 {
+        if self.silent > self.heartbeat.saturating_mul(5) / 2 {
             Presence::Unreachable
         } else if self.idle >= IDLE_AFTER.max(self.heartbeat.saturating_mul(2)) {
             Presence::Idle
@@ -87,7 +85,6 @@ mod tests {
             ttl: policy.ttl,
             idle: Duration::from_secs(idle),
             silent: Duration::from_secs(silent),
-            shared: false,
             heartbeat: policy.heartbeat_interval(),
             shown: ShowOwner::ByName,
         };

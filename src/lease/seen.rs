@@ -1,7 +1,6 @@
 //! The result of a poll for a key. No I/O here.
 
 use crate::aggregate::version::Version;
-use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LeaseLossReason};
 
 /// One fact about a key.
@@ -11,8 +10,6 @@ pub(crate) enum Seen {
     Lease(SeenLease),
     /// An ended lease.
     Past(PastLease),
-    /// A transfer request to the holder of a generation.
-    Request(SeenRequest),
     /// The newest version with a stored revision.
     Version(Version),
     /// The first waiter in the queue, by its ticket, and the length of the queue.
@@ -25,7 +22,6 @@ pub(crate) struct SeenLease {
     pub holder: Holder,
     pub lock: Vec<u8>,
     pub exclusive: bool,
-    pub reserved: bool,
     pub ended: bool,
     /// The reason if it expired.
     pub ran_out: LeaseLossReason,
@@ -43,11 +39,4 @@ pub(crate) struct PastLease {
     /// Its former holder.
     pub holder: Holder,
     pub why: LeaseLossReason,
-}
-
-/// A request, with the pseudonym under which a holder may reply if the policy hides the requester.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SeenRequest {
-    pub request: TransferRequest,
-    pub handle: String,
 }

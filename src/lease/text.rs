@@ -19,6 +19,31 @@ pub(crate) fn is_plain(text: &str) -> bool {
 /// The problem of any other text.
 pub(crate) const NOT_PLAIN: &str = "it contains a control character, such as a line break";
 
+/// The maximum length of the reason of a takeover or a break, in characters: it is displayed under its author's name.
+pub const LONGEST_REASON: usize = 500;
+
+/// Why a reason cannot be displayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// There is none.
+    Empty,
+    /// It is longer than [`LONGEST_REASON`].
+    TooLong,
+    /// It contains control characters.
+    NotPlain,
+}
+
+/// The trimmed reason, if it is valid.
+pub(crate) fn checked_reason(text: &str) -> Result<&str, Unfit> {
+    let text = text.trim();
+    match text.chars().nth(LONGEST_REASON) {
+        Some(_) => Err(Unfit::TooLong),
+        None if text.is_empty() => Err(Unfit::Empty),
+        None if !is_plain(text) => Err(Unfit::NotPlain),
+        None => Ok(text),
+    }
+}
+
 /// A text for messages and logs: non-printable characters are escaped, `\u{a}`.
 pub(crate) struct Printable<'t>(pub(crate) &'t str);
 
@@ -34,6 +59,15 @@ impl fmt::Display for Printable<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_has_1_to_500_characters_of_any_script() {
+        assert_eq!(checked_reason("  the shift is over  "), Ok("the shift is over"));
+        assert_eq!(checked_reason(&"가".repeat(500)).map(|reason| reason.chars().count()), Ok(500));
+        assert_eq!(checked_reason(&"a".repeat(501)), Err(Unfit::TooLong));
+        assert_eq!(checked_reason("why\r\n\u{1b}[2J"), Err(Unfit::NotPlain));
+        assert_eq!(checked_reason("  "), Err(Unfit::Empty));
+    }
 
     #[test]
     fn a_plain_text_is_one_line_in_one_direction_of_any_script() {

@@ -71,9 +71,10 @@ impl IdFrom {
     }
 }
 
-/// Granted leases until the caller has received them. If the caller is gone, they are released, unless another request received them.
+/// A granted lease until the caller has received it. If the caller is gone, it is released, unless another request received it.
 pub(super) struct Unclaimed {
-    leases: Vec<Lease>,
+    /// `None` when it was claimed.
+    lease: Option<Lease>,
     locks: LockManager,
     from: IdFrom,
     /// The future may be dropped outside a runtime.
@@ -82,35 +83,22 @@ pub(super) struct Unclaimed {
 
 impl Unclaimed {
     pub(super) fn new(lease: Lease, locks: LockManager, from: IdFrom) -> Self {
-        Self::all(vec![lease], locks, from)
-    }
-
-    pub(super) fn all(leases: Vec<Lease>, locks: LockManager, from: IdFrom) -> Self {
-        Unclaimed { leases, locks, from, runtime: Handle::try_current().ok() }
+        Unclaimed { lease: Some(lease), locks, from, runtime: Handle::try_current().ok() }
     }
 
     pub(super) fn claim(mut self) -> Lease {
-        self.leases.pop().expect("it is claimed once, and claiming consumes it")
-    }
-
-    pub(super) fn claim_all(mut self) -> Vec<Lease> {
-        std::mem::take(&mut self.leases)
+        self.lease.take().expect("it is claimed once, and claiming consumes it")
     }
 }
 
 impl Drop for Unclaimed {
     fn drop(&mut self) {
-        let leases = std::mem::take(&mut self.leases);
-        if let (false, Some(runtime)) = (leases.is_empty(), &self.runtime) {
+        if let (Some(lease), Some(runtime)) = (self.lease.take(), &self.runtime) {
             let (locks, from) = (self.locks.clone(), self.from);
             runtime.spawn(async move {
-                for lease in leases {
-                    match from {
-                        IdFrom::Caller => locks.undo_unclaimed(&lease).await,
-                        IdFrom::Call => {
-                            locks.release_unknown(&lease.id, &lease.holder.key, lease.holder.remaining).await
-                        }
-                    }
+                match from {
+                    IdFrom::Caller => locks.undo_unclaimed(&lease).await,
+                    IdFrom::Call => locks.release_unknown(&lease.id, &lease.holder.key, lease.holder.remaining).await,
                 }
             });
         }
@@ -119,7 +107,7 @@ impl Drop for Unclaimed {
 
 impl fmt::Debug for Unclaimed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unclaimed").field("leases", &self.leases).finish_non_exhaustive()
+        f.debug_struct("Unclaimed").field("lease", &self.lease).finish_non_exhaustive()
     }
 }
 

@@ -66,13 +66,13 @@ impl Listing<'_> {
         self
     }
 
-    /// Only leases and reservations of this owner.
+    /// Only leases of this owner.
     pub fn owned_by(mut self, owner_id: impl Into<String>) -> Self {
         self.query.owner = Some(owner_id.into());
         self
     }
 
-    /// Only leases in this state; without it those that block others: held or reserved.
+    /// Only leases in this state; without it those that are held.
     pub fn in_state(mut self, state: LeaseState) -> Self {
         self.query.state = Some(state);
         self

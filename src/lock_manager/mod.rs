@@ -1,4 +1,4 @@
-//! The lock manager: acquires leases, keeps them alive, hands them over and ends them; lists them, and sweeps old ones.
+//! The lock manager: acquires leases, keeps them alive, and ends them; lists them, and sweeps old ones.
 //! The rules are in [`lease`](crate::lease), the statements in `storage`.
 
 mod claim;
@@ -8,11 +8,7 @@ mod keep;
 mod list;
 mod observe;
 mod quota;
-mod requests;
 mod resume;
-mod set;
-mod several;
-mod shared;
 mod sweep;
 mod takeover;
 mod wait;
@@ -25,8 +21,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
 use crate::lease::limits::Limits;
 use crate::lease::policy::LockPolicy;
-use crate::lease::transfer::TransferRequest;
-use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable};
+use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable, checked_reason};
 use crate::lock_table::batch::{Batcher, Gone};
 use crate::lock_table::grants::Grants;
 use crate::storage::{Attempt, Backend, LockAnswer, LockOp, LockRequest, Proof};
@@ -40,7 +35,6 @@ use claim::{IdFrom, RunToEnd, Unclaimed, is_unanswered};
 pub use history::History;
 pub use hold::{Hold, LeaseGuard};
 pub use list::Listing;
-pub use set::{HeldSet, LeaseSet};
 pub use sweep::{Sweep, Swept};
 pub use takeover::TakeOverPermission;
 pub use wait::Acquisition;
@@ -145,12 +139,11 @@ impl LockManager {
     /// background as well; with a lock id of the caller's own, the caller repeats it.
     ///
     /// # Errors
-    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] if it was handed over to another owner who has not
-    /// acquired it yet; [`LockError::LockingFailed`] if a concurrent request won the race;
+    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::LockingFailed`] if a concurrent request won the race;
     /// [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
     /// [`LockError::Database`].
     pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
-        self.take(key, owner, (LockId::random(), IdFrom::Call), false).await
+        self.take(key, owner, (LockId::random(), IdFrom::Call)).await
     }
 
     /// As [`try_lock`](Self::try_lock), with a lock id that the caller created. Repeated with the same id, it returns the same
@@ -159,20 +152,13 @@ impl LockManager {
     /// # Errors
     /// As [`try_lock`](Self::try_lock), and [`LockError::LockIdUsed`] if the lease of this id has already ended.
     pub async fn try_lock_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
-        self.take(key, owner, (id, IdFrom::Caller), false).await
+        self.take(key, owner, (id, IdFrom::Caller)).await
     }
 
-    /// Acquires the exclusive lock or a share of it.
-    async fn take(
-        &self,
-        key: &LockKey,
-        owner: &Owner,
-        (id, from): (LockId, IdFrom),
-        shared: bool,
-    ) -> Result<Lease, LockError> {
+    async fn take(&self, key: &LockKey, owner: &Owner, (id, from): (LockId, IdFrom)) -> Result<Lease, LockError> {
         let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
         let taking = RunToEnd::new(|gone| async move {
-            let lease = locks.take_unseen(&asked, &asker, id.clone(), shared, &gone).await;
+            let lease = locks.take_unseen(&asked, &asker, id.clone(), &gone).await;
             if from == IdFrom::Call && lease.as_ref().is_err_and(is_unanswered) {
                 locks.undo_unanswered(&id, &asked);
             }
@@ -184,23 +170,16 @@ impl LockManager {
         Ok(lease)
     }
 
-    async fn take_unseen(
-        &self,
-        key: &LockKey,
-        owner: &Owner,
-        id: LockId,
-        shared: bool,
-        gone: &Gone,
-    ) -> Result<Lease, LockError> {
+    async fn take_unseen(&self, key: &LockKey, owner: &Owner, id: LockId, gone: &Gone) -> Result<Lease, LockError> {
         if let Some(invalid) = LockError::of_invalid(key) {
             return Err(invalid);
         }
         owner.check()?;
         let policy = self.policy(key.kind());
-        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared };
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
         let (viewer, _turn) = (Some(&*owner.id), self.admit(&request).await?);
         // Leases of a non-exclusive type get their generations one after the other, so they are not batched.
-        if request.is_alone() {
+        if policy.is_exclusive() {
             match self.batch.ask_unless(LockOp::Take(request.clone()), gone).await? {
                 Some(LockAnswer::Yours(holder)) => return Ok(self.granted(id, holder)),
                 Some(LockAnswer::Held { holder, .. }) => {
@@ -215,10 +194,6 @@ impl LockManager {
         match self.backend.try_lock(&request).await? {
             Attempt::Granted(holder) => Ok(self.granted(id, holder)),
             Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer)))),
-            Attempt::Reserved(reserved) => {
-                let Holder { key, owner, remaining, .. } = reserved.seen_by(viewer);
-                Err(LockError::Reserved { key, owner, remaining })
-            }
             Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
             Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock.seen_by(viewer)))),
         }
@@ -289,12 +264,12 @@ impl LockManager {
     /// expires meanwhile.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`]: do not save. Also with a shared lease: [`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly).
+    /// [`LeaseError::NoLock`]: do not save.
     pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
         let guard = async {
             let proof = self.proof(id);
             let guarded = tx.database.guard(async |tx| tx.guard(&proof).await).await?;
-            self.lease(id, guarded.and_then(Holder::may_save))
+            self.lease(id, guarded)
         };
         seen(self.metrics(), "guard", None, guard).await
     }
@@ -317,10 +292,7 @@ impl LockManager {
     }
 
     async fn end(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Holder, BreakError> {
-        let reason = TransferRequest::text(reason)?;
-        if reason.is_empty() {
-            return Err(BreakError::NoReason);
-        }
+        let reason = checked_reason(reason)?;
         by.check()?;
         if key.problem().is_some() {
             return Err(BreakError::HolderChanged { held_now: Vec::new() });

@@ -5,7 +5,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::LockManager;
 use crate::error::{DatabaseError, LockError, TakeOverError};
 use crate::lease::limits::{Limit, Limits};
-use crate::storage::{LockOp, LockRequest, Proof};
+use crate::storage::{LockRequest, Proof};
 
 /// The reason that a request is refused.
 pub(super) enum QuotaError {
@@ -68,26 +68,5 @@ impl LockManager {
             Ok(holder) if holder.key == request.key => Ok(Some(turn)),
             _ => Err(QuotaError::Full { most: most.into() }),
         }
-    }
-
-    /// As [`admit`](Self::admit), for several requests.
-    pub(super) async fn admit_all(&self, requests: &[LockRequest]) -> Result<Option<OwnedMutexGuard<()>>, QuotaError> {
-        let Some(LockRequest { owner, .. }) = requests.first() else { return Ok(None) };
-        let most = self.limits.locks_per_owner;
-        if requests.iter().all(|_| self.grants.is_far_from(most, &owner.id)) {
-            return Ok(None);
-        }
-        let turn = self.grants.turn(&owner.id).await?;
-        let held = self.backend.count_held(&owner.id).await?;
-        self.grants.counted(&owner.id, held);
-        let fits = |more: usize| held.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)) <= u64::from(most);
-        if fits(requests.len()) {
-            return Ok(Some(turn));
-        }
-        // A repeated request for a held lock adds nothing.
-        let proof = |request: &LockRequest| Proof { lock: request.lock, owner: Some(owner.id.clone()) };
-        let checks: Vec<LockOp> = requests.iter().map(|request| LockOp::Check(proof(request))).collect();
-        let missing = self.backend.lock_batch(&checks).await?.iter().filter(|answer| answer.is_none()).count();
-        if fits(missing) { Ok(Some(turn)) } else { Err(QuotaError::Full { most: most.into() }) }
     }
 }

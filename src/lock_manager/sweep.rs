@@ -29,12 +29,10 @@ pub struct Swept {
     pub keys: u64,
     /// Entries of the history.
     pub history: u64,
-    /// Expired requests.
-    pub requests: u64,
 }
 
 impl LockManager {
-    /// Deletes entries that ended longer ago than this: rows of free keys, ended leases, and requests that were not repeated. Call it about
+    /// Deletes entries that ended longer ago than this: rows of free keys, and ended leases. Call it about
     /// once a day; held leases are never touched.
     ///
     /// Generations continue to rise, also for keys whose rows were deleted: the highest one is kept per type, and new keys
@@ -54,7 +52,7 @@ impl LockManager {
     /// # let locks = LockManager::new(&db);
     /// const DAY: Duration = Duration::from_secs(24 * 3600);
     /// let swept = locks.sweep(30 * DAY).keeping_history_for(365 * DAY).run().await?;
-    /// println!("{} keys, {} ends of leases, {} requests", swept.keys, swept.history, swept.requests);
+    /// println!("{} keys, {} ends of leases", swept.keys, swept.history);
     /// assert!(locks.sweep(Duration::from_secs(60)).run().await.is_err());
     /// # Ok(()) }
     /// ```
@@ -103,13 +101,6 @@ impl Sweep<'_> {
             match rows.upto {
                 Some(upto) => after = upto,
                 None => break,
-            }
-        }
-        loop {
-            let requests = backend.sweep_requests(&slice(keys)).await?;
-            swept.requests += requests;
-            if requests < u64::from(SLICE) {
-                break;
             }
         }
         loop {

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::LockManager;
 use super::claim::{IdFrom, RunToEnd, Unclaimed};
 use crate::error::{DatabaseError, TakeOverError};
-use crate::lease::transfer::TransferRequest;
-use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
+use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable, checked_reason};
 use crate::storage::{Attempt, LockRequest, Proof, TakenOver};
 use crate::telemetry::outcome::seen;
 
@@ -114,11 +113,8 @@ impl LockManager {
         id: LockId,
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
-        let reason = TransferRequest::text(reason)?;
+        let reason = checked_reason(reason)?;
         let policy = self.policy(key.kind());
-        if reason.is_empty() {
-            return Err(TakeOverError::NoReason);
-        }
         if !policy.is_exclusive() {
             return Err(TakeOverError::Advisory { key: key.clone() });
         }
@@ -126,16 +122,13 @@ impl LockManager {
         if key.problem().is_some() {
             return Err(TakeOverError::HolderChanged { held_now: Vec::new() });
         }
-        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared: false };
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
         // A generation always has the same owner, so a permission given now is still valid when the takeover happens.
         // The application's rule gets the unredacted holder.
         let holders = self.backend.holders(key).await?;
         let Some(holder) = holders.iter().find(|holder| holder.generation == generation) else {
             return self.taken_before(request, generation, id).await;
         };
-        if holder.shared {
-            return Err(TakeOverError::Shared { key: key.clone() });
-        }
         if !self.permissions.permit(owner, holder) {
             return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
         }

@@ -32,9 +32,7 @@ impl LockManager {
     ///
     /// Waiters are served in order. A caller outside the queue, with [`try_lock`](Self::try_lock), gets the lock if
     /// it arrives right after the release; then the waiters keep their positions. So callers that poll with `try_lock` can starve waiters, without
-    /// a bound: let all callers of a contended key wait. A hand-over
-    /// ([`hand_over`](Self::hand_over)) goes to its recipient. A waiter for a shared lock needs all readers to release,
-    /// and new readers may come. An advisory lock excludes nobody, so a request for it never waits.
+    /// a bound: let all callers of a contended key wait. An advisory lock excludes nobody, so a request for it never waits.
     ///
     /// Two tabs of one person have two positions, and one waits for the other. A lock id has one position: a repetition with it
     /// ([`with_id`](Acquisition::with_id)) keeps the position, or returns the lease that it holds by then.
@@ -303,7 +301,7 @@ impl Waiter {
     async fn attempt(&self) -> Result<Option<Confirmed>, LockError> {
         match self.ask().await {
             Ok(confirmed) => Ok(Some(confirmed)),
-            Err(LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. }) => Ok(None),
+            Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }) => Ok(None),
             Err(LockError::Database(error)) if error.is_retryable() => {
                 tracing::debug!(%error, lock = ?self.key, "a lock that became free was not taken yet; trying again");
                 let left = self.within.saturating_sub(self.asked.elapsed());

@@ -19,10 +19,8 @@ use crate::error::DatabaseError;
 use crate::lease::engine::{self, Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 pub(crate) use crate::lease::operations::{
-    Asked, Asking, Attempt, AttemptAll, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption,
-    TakenOver,
+    Attempt, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver,
 };
-use crate::lease::transfer::{TransferReply, TransferRequest};
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
 use crate::row_lock::mode::{LockMode, Wait};
 use crate::storage::operation::OperationId;
@@ -157,10 +155,6 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         answer!(self, Operation::Take(request), Answer::Taken)
     }
-    /// Acquires all of these locks, which are in the order of their keys, or none, in one transaction.
-    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
-        answer!(self, Operation::TakeAll(requests), Answer::TakenAll)
-    }
     /// Makes sure that the key has a row, in a transaction of its own. It is the row of an ended lease, so the key stays free.
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError>;
     /// The holder of this lease, if it is alive.
@@ -212,33 +206,6 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
         answer!(self, Operation::ReleaseAll { owner }, Answer::Released)
     }
-    /// Requests the lease from the holder of this generation, or repeats the request.
-    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
-        answer!(self, Operation::Ask(asking), Answer::Asked)
-    }
-    /// The open requests for a live lease, the longest-waiting first.
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
-        answer!(self, Operation::Requests(proof), Answer::Requests)
-    }
-    /// Replies to a request for a live lease. `None`: this owner has no open request.
-    async fn answer_request(
-        &self,
-        proof: &Proof,
-        asker: &str,
-        reply: &TransferReply,
-    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
-        answer!(self, Operation::Reply { proof, asker, reply }, Answer::Replied)
-    }
-    /// Ends a live lease and reserves the key for one of its requesters, under a lock id that no client has. `None`: this owner has no open
-    /// request.
-    async fn hand_over(
-        &self,
-        proof: &Proof,
-        to: &str,
-        reservation: LockHash,
-    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
-        answer!(self, Operation::HandOver { proof, to, reservation: &reservation }, Answer::HandedOver)
-    }
     /// All present holders of the key, the longest-held first; with an advisory or shared policy there may be several.
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
         answer!(self, Operation::Holders(key), Answer::Holders)
@@ -250,8 +217,6 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
 
     /// Deletes history that is older than this, in one slice; returns the number.
     async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError>;
-    /// Deletes requests that ended longer ago than this, in one slice; returns the number.
-    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError>;
     /// Deletes the rows of leases that ended longer ago than this, in one slice of all rows, and records their highest generations.
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &engine::Place) -> Result<SweptRows, DatabaseError>;
 

@@ -252,11 +252,6 @@ impl Backend for MySql {
         again!(self.alone(|_| true, async |session| sweep::history(session, slice, now).await).await)
     }
 
-    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| sweep::requests(session, slice, now).await).await)
-    }
-
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
         let now = self.time.given();
         again!(

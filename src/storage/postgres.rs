@@ -226,11 +226,6 @@ impl Backend for Postgres {
         self.pools.tell(async |connection| sweep::history(connection, slice, now).await).await
     }
 
-    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        self.pools.tell(async |connection| sweep::requests(connection, slice, now).await).await
-    }
-
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
         let now = self.time.given();
         self.alone(async |connection| leases::sweep(&mut LeaseTables { connection, now }, slice, after).await).await

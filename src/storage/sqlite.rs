@@ -230,12 +230,6 @@ impl Backend for Sqlite {
         transaction.committing(swept).await
     }
 
-    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let swept = sweep::requests(transaction.connection(), slice, self.now()).await?;
-        transaction.committing(swept).await
-    }
-
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let swept =

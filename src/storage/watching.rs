@@ -93,26 +93,22 @@ pub(super) struct WatchRow {
     owner_role: Option<String>,
     shown_as: Option<i64>,
     since: Option<i64>,
-    /// For `REQUEST` the end of the reply "later".
     last_active: Option<i64>,
     active_at: Option<i64>,
     /// For `PAST` its end.
     expires_at: Option<i64>,
     ttl: Option<i64>,
-    shared: Option<i64>,
     /// For `PAST` whether it expired at its idle limit (1).
     idle_limit: Option<i64>,
     /// For `PAST` whether it expired at its absolute limit (1).
     hard_until: Option<i64>,
     /// For `LINE` the number of waiters.
     ended: Option<i64>,
-    /// For `REQUEST` the reply "no".
     how: Option<String>,
     by_id: Option<String>,
     by_name: Option<String>,
     by_role: Option<String>,
-    handle: Option<String>,
-    /// The reason of an end, the note of a request.
+    /// The reason of an end.
     words: Option<String>,
 }
 
@@ -120,17 +116,15 @@ pub(super) struct WatchRow {
 impl WatchRow {
     const LEASE: i64 = 0;
     const PAST: i64 = 1;
-    const REQUEST: i64 = 2;
     const VERSION: i64 = 3;
 
     /// The fact that the row contains.
     pub(super) fn seen(self) -> (LockKey, Seen) {
         use crate::aggregate::version::Version;
-        use crate::clock::{from_millis, until};
+        use crate::clock::from_millis;
         use crate::lease::engine::{LeaseRow, Place};
         use crate::lease::policy::ShowOwner;
-        use crate::lease::seen::{PastLease, SeenLease, SeenRequest};
-        use crate::lease::transfer::{TransferReply, TransferRequest};
+        use crate::lease::seen::{PastLease, SeenLease};
         use crate::lease::{Holder, LeaseLossReason, RanOut};
 
         let key = LockKey::new(self.kind, self.id);
@@ -139,7 +133,6 @@ impl WatchRow {
         let shown = ShowOwner::from_stored(self.shown_as.unwrap_or_default());
         let since = from_millis(self.since.unwrap_or_default());
         let expires_at = from_millis(self.expires_at.unwrap_or_default());
-        let remaining = until(self.expires_at.unwrap_or_default(), self.clock);
         let by = self.by_id.zip(self.by_name).map(|(id, name)| Owner { id, name, role: self.by_role });
         let seen = match self.what {
             Self::LEASE => {
@@ -154,7 +147,6 @@ impl WatchRow {
                     lock: self.lock_hash.unwrap_or_default(),
                     owner,
                     shown,
-                    shared: self.shared == Some(1),
                     since: self.since.unwrap_or_default(),
                     last_active: self.last_active.unwrap_or_default(),
                     active_at: self.active_at.unwrap_or_default(),
@@ -167,7 +159,6 @@ impl WatchRow {
                 Seen::Lease(SeenLease {
                     holder: lease.holder(self.clock),
                     exclusive,
-                    reserved: lease.is_reservation(),
                     ended: lease.ended,
                     ran_out: LeaseLossReason::ran_out(expires_at, lease.ran_out()),
                     lock: lease.lock,
@@ -179,13 +170,6 @@ impl WatchRow {
                 let why = LeaseLossReason::recorded(how, ran_out, expires_at, by, self.words);
                 let holder = Holder { owner, generation: self.number, since, shown, ..Holder::to_be(key.clone()) };
                 Seen::Past(PastLease { holder, why })
-            }
-            Self::REQUEST => {
-                let answer = TransferReply::stored(self.last_active.map(|at| until(at, self.clock)), self.how);
-                let (note, generation) = (self.words.unwrap_or_default(), self.number);
-                let request =
-                    TransferRequest { key: key.clone(), generation, by: owner, note, since, remaining, answer };
-                Seen::Request(SeenRequest { request, handle: self.handle.unwrap_or_default() })
             }
             Self::VERSION => Seen::Version(Version::new(self.number).unwrap_or(Version::FIRST)),
             _ => Seen::Line {

@@ -6,10 +6,7 @@ use std::future::Future;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use crate::error::{
-    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, RequestError, TakeOverError,
-};
-use crate::lease::transfer::TransferRequest;
+use crate::error::{BreakError, DatabaseError, Error, LeaseError, LockError, TakeOverError};
 use crate::lease::{Holder, Lease, LeaseLossReason, NoLock};
 use crate::row_lock::mode::Wait;
 use crate::storage::patience;
@@ -111,7 +108,6 @@ pub(crate) trait About {
 }
 
 impl About for () {}
-impl About for TransferRequest {}
 impl<T> About for Vec<T> {}
 
 impl About for Lease {
@@ -157,16 +153,12 @@ impl Named for LockError {
         match self {
             LockError::Database(error) => error.report(),
             LockError::AlreadyLocked(_) => Report::refused("already_locked"),
-            LockError::Reserved { .. } => Report::refused("reserved"),
             LockError::LockingFailed { .. } => Report::refused("locking_failed"),
             LockError::LockIdUsed(_) => Report::refused("lock_id_used"),
             LockError::InvalidKey { .. } => Report::refused("invalid_key"),
             LockError::InvalidOwner(_) => Report::refused("invalid_owner"),
-            LockError::SomeLocked { .. } => Report::refused("some_locked"),
-            LockError::NotShared { .. } => Report::refused("not_shared"),
             LockError::LimitReached { .. } => Report::refused("limit_reached"),
             LockError::LockTimeout { .. } => Report::refused("lock_timeout"),
-            LockError::NoKeys | LockError::TooManyKeys { .. } => Report::refused("invalid"),
         }
     }
 }
@@ -176,15 +168,6 @@ impl Named for LeaseError {
         match self {
             LeaseError::NoLock(no_lock) => Report::lost(no_lock),
             LeaseError::Database(error) => error.report(),
-        }
-    }
-}
-
-impl Named for LeaseSetError {
-    fn report(&self) -> Report<'_> {
-        match self {
-            LeaseSetError::Ended { ended, .. } => ended.first().map_or(Report::refused("ended"), Report::lost),
-            LeaseSetError::Database(error) => error.report(),
         }
     }
 }
@@ -206,27 +189,6 @@ impl Named for TakeOverError {
             TakeOverError::NotPermitted(_) => Report::refused("not_permitted"),
             TakeOverError::LockIdUsed(_) => Report::refused("lock_id_used"),
             TakeOverError::Database(error) => error.report(),
-            _ => Report::refused("invalid"),
-        }
-    }
-}
-
-impl Named for RequestError {
-    fn report(&self) -> Report<'_> {
-        match self {
-            RequestError::HolderChanged { .. } => Report::refused("holder_changed"),
-            RequestError::Database(error) => error.report(),
-            _ => Report::refused("invalid"),
-        }
-    }
-}
-
-impl Named for AnswerError {
-    fn report(&self) -> Report<'_> {
-        match self {
-            AnswerError::NoLock(no_lock) => Report::lost(no_lock),
-            AnswerError::NotAsked { .. } => Report::refused("not_asked"),
-            AnswerError::Database(error) => error.report(),
             _ => Report::refused("invalid"),
         }
     }
@@ -254,11 +216,9 @@ fn of_why(why: &LeaseLossReason) -> &'static str {
         LeaseLossReason::Expired { .. } => EXPIRED,
         LeaseLossReason::LimitReached { .. } => "limit_reached",
         LeaseLossReason::IdleLimitReached { .. } => "idle_limit_reached",
-        LeaseLossReason::SharedOnly => "shared_only",
         LeaseLossReason::Released { .. } => "released",
         LeaseLossReason::Broken { .. } => "broken",
         LeaseLossReason::TakenOver { .. } => "taken_over",
-        LeaseLossReason::HandedOver { .. } => "handed_over",
         LeaseLossReason::NotYours => "not_yours",
         LeaseLossReason::OtherAggregate => "other_aggregate",
     }

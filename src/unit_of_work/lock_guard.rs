@@ -38,7 +38,7 @@ use crate::unit_of_work::transaction::Transaction;
 /// # Ok(()) }
 /// ```
 impl Transaction {
-    /// Refuses if the key has an exclusive offline lock or a shared one, also if this owner holds it: like
+    /// Refuses if the key has an exclusive offline lock, also if this owner holds it: like
     /// [`Update::unless_locked`](crate::unit_of_work::Update::unless_locked). The lock cannot be acquired before the transaction ends.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Transaction {
         let (proof, metrics) = (self.proof(id), self.home.batch().metrics().clone());
         let guard = async {
             let guarded = self.database.guard(async |tx| tx.guard(&proof).await).await?;
-            match guarded.and_then(Holder::may_save) {
+            match guarded {
                 Ok(holder) if holder.key == *key => Ok(holder),
                 Ok(holder) => {
                     let no_lock =

@@ -117,7 +117,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     /// | is alive | runs under it, and releases it with the commit |
     /// | expired or reached a limit, or was released, or there never was one | checks the version, and refuses if another owner holds the
     /// lock |
-    /// | was broken, taken over or handed over; or is another person's, another aggregate's, or a share | is refused with [`Error::NoLock`] and the reason |
+    /// | was broken or taken over; or is another person's or another aggregate's | is refused with [`Error::NoLock`] and the reason |
     ///
     /// It decides in the saving transaction, so a lease that the form acquires at the same moment counts. For a form that must not be saved
     /// without its lease, use [`expecting`](Self::expecting) and [`releasing`](Self::releasing) instead.
@@ -154,8 +154,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         self.expecting(seen)
     }
 
-    /// Refuses with [`Error::AlreadyLocked`] if the aggregate has an exclusive offline lock, or a shared one (even one of this owner,
-    /// because a shared lock means that the aggregate must not change).
+    /// Refuses with [`Error::AlreadyLocked`] if the aggregate has an exclusive offline lock, even one of this owner.
     pub fn unless_locked(mut self) -> Self {
         self.lock = Lock::RefusedIfHeld { but: None };
         self

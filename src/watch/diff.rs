@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::event::{LockEvent, LockSnapshot};
-use super::unredacted::{UnredactedEvent, request_to};
+use super::unredacted::UnredactedEvent;
 use crate::aggregate::version::Version;
-use crate::lease::seen::{PastLease, Seen, SeenLease, SeenRequest};
-use crate::lease::transfer::TransferRequest;
+use crate::lease::seen::{PastLease, Seen, SeenLease};
 use crate::lease::{Holder, LockKey};
 
 /// The state of a key at a poll.
@@ -16,7 +15,6 @@ pub(super) struct State {
     /// The leases that were not ended by anybody, live or expired, by generation.
     leases: BTreeMap<i64, SeenLease>,
     past: BTreeMap<i64, PastLease>,
-    requests: Vec<SeenRequest>,
     pub(super) version: Option<Version>,
     /// The first waiter in the queue.
     pub(super) first: Option<i64>,
@@ -39,7 +37,6 @@ impl State {
                 self.generation = self.generation.max(past.holder.generation);
                 self.past.insert(past.holder.generation, past);
             }
-            Seen::Request(request) => self.requests.push(request),
             Seen::Version(version) => self.version = Some(version),
             Seen::Line { first, waiting } => (self.first, self.waiting) = (Some(first), waiting),
         }
@@ -60,18 +57,12 @@ impl State {
 
     /// The holder who blocks an exclusive acquisition.
     pub(super) fn holder(&self) -> Option<&SeenLease> {
-        self.live().find(|lease| lease.exclusive || lease.holder.shared)
+        self.live().find(|lease| lease.exclusive)
     }
 
     /// The time until the next lease expires, from the poll.
     pub(super) fn runs_out_in(&self) -> Option<Duration> {
         self.live().map(|lease| lease.holder.remaining).min()
-    }
-
-    /// A request ends with its lease.
-    fn open(&self) -> impl Iterator<Item = (&SeenRequest, &Holder)> {
-        let held = |seen: &SeenRequest| self.live_at(seen.request.generation).map(|lease| &lease.holder);
-        self.requests.iter().filter_map(move |seen| held(seen).map(|holder| (seen, holder)))
     }
 
     /// Sets the expected interval of heartbeats.
@@ -83,11 +74,8 @@ impl State {
     pub(super) fn snapshot(&self, key: &LockKey, viewer: Option<&str>) -> LockSnapshot {
         let mut holders: Vec<Holder> = self.live().map(|lease| lease.holder.clone().seen_by(viewer)).collect();
         holders.sort_by_key(|holder| (holder.since, holder.generation));
-        let mut requests: Vec<(&SeenRequest, &Holder)> = self.open().collect();
-        requests.sort_by_key(|(seen, _)| (seen.request.since, &seen.request.by.id));
-        let requests = requests.into_iter().map(|(seen, holder)| request_to(seen.clone(), holder, viewer)).collect();
         let (generation, waiting, version) = (self.generation, self.waiting, self.version);
-        LockSnapshot { key: key.clone(), generation, holders, requests, waiting, version }
+        LockSnapshot { key: key.clone(), generation, holders, waiting, version }
     }
 
     /// The events since `self`, in order, and the new state.
@@ -118,10 +106,6 @@ impl State {
                 events.extend(ended(lease, now.past.get(&generation)));
             }
         }
-        let name = |request: &TransferRequest| (request.generation, request.by.id.clone(), request.since);
-        let before: Vec<_> = self.open().map(|(seen, _)| name(&seen.request)).collect();
-        let new = now.open().filter(|(seen, _)| !before.contains(&name(&seen.request)));
-        events.extend(new.map(|(seen, holder)| UnredactedEvent::Requested(seen.clone(), holder.clone())));
         if now.waiting != self.waiting {
             events.push(UnredactedEvent::Plain(LockEvent::Waiting { key: key.clone(), waiting: now.waiting }));
         }
@@ -137,13 +121,12 @@ impl State {
 /// The event for the begin of a new lease.
 fn begun(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<UnredactedEvent> {
     match (lease, past) {
-        (Some(lease), _) if lease.reserved => Some(UnredactedEvent::Holder(LockEvent::Reserved, lease.holder.clone())),
         (Some(lease), _) => Some(UnredactedEvent::Holder(LockEvent::Acquired, lease.holder.clone())),
         (None, past) => past.map(|past| UnredactedEvent::Holder(LockEvent::Acquired, past.holder.clone())),
     }
 }
 
-/// The event for the end of a lease. An acquired reservation has no history: its recipient holds the lock.
+/// The event for the end of a lease.
 fn ended(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<UnredactedEvent> {
     match (past, lease) {
         (Some(past), _) => Some(UnredactedEvent::Ended(past.holder.clone(), past.why.clone())),

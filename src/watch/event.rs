@@ -1,7 +1,6 @@
 //! The events of watched locks. No I/O here.
 
 use crate::aggregate::version::Version;
-use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LeaseLossReason, LockKey};
 
 /// An event of a watched lock, see [`LockManager::watch`](crate::LockManager::watch). Holders are as they
@@ -21,20 +20,16 @@ pub enum LockEvent {
     Acquired(Holder),
     /// An expired lease was resumed: the same generation, see [`LockManager::resume`](crate::LockManager::resume).
     Resumed(Holder),
-    /// The lock was handed over, and is reserved for this owner, who has not acquired it yet.
-    Reserved(Holder),
     /// The presence of the holder changed to active, idle or unreachable: see
     /// [`Holder::presence`].
     PresenceChanged(Holder),
-    /// A lease ended for the reason `why`: it was released, expired, broken, taken over or handed over.
+    /// A lease ended for the reason `why`: it was released, expired, broken or taken over.
     Ended {
         /// Its former holder.
         holder: Holder,
         /// The reason, with its author and text.
         why: LeaseLossReason,
     },
-    /// A requester requested the lock from the holder, or changed the note.
-    Requested(TransferRequest),
     /// The number of waiters changed: see [`LockManager::lock`](crate::LockManager::lock).
     Waiting {
         /// The key of the lock.
@@ -58,10 +53,8 @@ impl LockEvent {
             LockEvent::Snapshot { .. } => None,
             LockEvent::Acquired(holder)
             | LockEvent::Resumed(holder)
-            | LockEvent::Reserved(holder)
             | LockEvent::PresenceChanged(holder)
             | LockEvent::Ended { holder, .. } => Some(&holder.key),
-            LockEvent::Requested(request) => Some(&request.key),
             LockEvent::Waiting { key, .. } | LockEvent::VersionChanged { key, .. } => Some(key),
         }
     }
@@ -71,10 +64,8 @@ impl LockEvent {
         match self {
             LockEvent::Acquired(holder)
             | LockEvent::Resumed(holder)
-            | LockEvent::Reserved(holder)
             | LockEvent::PresenceChanged(holder)
             | LockEvent::Ended { holder, .. } => Some(holder.generation),
-            LockEvent::Requested(request) => Some(request.generation),
             LockEvent::Snapshot { .. } | LockEvent::Waiting { .. } | LockEvent::VersionChanged { .. } => None,
         }
     }
@@ -88,10 +79,8 @@ pub struct LockSnapshot {
     pub key: LockKey,
     /// The latest generation; 0 if it was never locked.
     pub generation: i64,
-    /// The holders: at most one with an exclusive policy. The recipient of a reservation counts as its holder.
+    /// The holders: at most one with an exclusive policy.
     pub holders: Vec<Holder>,
-    /// The transfer requests, the longest-waiting first.
-    pub requests: Vec<TransferRequest>,
     /// The number of queued waiters.
     pub waiting: u32,
     /// The aggregate's version, if known: see [`LockEvent::VersionChanged`].

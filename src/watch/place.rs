@@ -22,8 +22,8 @@ pub(crate) struct QueueEntry {
 impl QueueEntry {
     pub(crate) fn new(hub: &Hub, number: i64, ticket: &Ticket) -> Self {
         let offer = Arc::new(Offer::default());
-        let Ticket { key, lock, owner, waiter, .. } = ticket.clone();
-        let place = topics::Waiter { ticket: number, waiter, lock, owner: owner.id, offer: Arc::clone(&offer) };
+        let Ticket { key, lock, waiter, .. } = ticket.clone();
+        let place = topics::Waiter { ticket: number, waiter, lock, offer: Arc::clone(&offer) };
         hub.subscribe(|topics| topics.wait(&key, place));
         QueueEntry { hub: hub.clone(), key, waiter, offer }
     }

@@ -55,7 +55,6 @@ pub(super) struct Waiter {
     pub(super) ticket: i64,
     pub(super) waiter: i64,
     pub(super) lock: LockHash,
-    pub(super) owner: String,
     /// Wakes it when the key can be acquired.
     pub(super) offer: Arc<Offer>,
 }
@@ -271,7 +270,6 @@ impl Topic {
         for place in &self.waiting {
             let may = match state.holder() {
                 None => state.first == Some(place.ticket),
-                Some(holder) if holder.reserved => holder.holder.owner.id == place.owner,
                 // Requested twice, and granted to the other one: both have the lease.
                 Some(holder) => holder.lock == place.lock,
             };

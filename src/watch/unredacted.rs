@@ -2,8 +2,6 @@
 
 use super::event::LockEvent;
 use crate::lease::policy::ShowOwner;
-use crate::lease::seen::SeenRequest;
-use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LeaseLossReason, Owner};
 
 /// An event, with the data that decides what a viewer may see of it.
@@ -13,7 +11,6 @@ pub(super) enum UnredactedEvent {
     Plain(LockEvent),
     Holder(fn(Holder) -> LockEvent, Holder),
     Ended(Holder, LeaseLossReason),
-    Requested(SeenRequest, Holder),
 }
 
 impl UnredactedEvent {
@@ -26,30 +23,8 @@ impl UnredactedEvent {
                 let why = seen_by(why, holder.shown, viewer);
                 LockEvent::Ended { holder: holder.seen_by(viewer), why }
             }
-            UnredactedEvent::Requested(request, holder) => LockEvent::Requested(request_to(request, &holder, viewer)),
         }
     }
-}
-
-/// A request as it is visible to the viewer: its recipient, its author, or others.
-pub(super) fn request_to(
-    SeenRequest { request, handle }: SeenRequest,
-    holder: &Holder,
-    viewer: Option<&str>,
-) -> TransferRequest {
-    if viewer == Some(&*request.by.id) {
-        return request;
-    }
-    let note = match viewer.is_none_or(|viewer| viewer == holder.owner.id) {
-        true => request.note,
-        false => String::new(),
-    };
-    let by = match holder.shown {
-        ShowOwner::ByName => request.by,
-        // The pseudonym under which the holder can reply.
-        hidden => Owner { id: handle, ..request.by.shown(hidden) },
-    };
-    TransferRequest { by, note, ..request }
 }
 
 /// The author of a lease's end, as visible to the viewer.
@@ -58,7 +33,6 @@ fn seen_by(why: LeaseLossReason, how: ShowOwner, viewer: Option<&str>) -> LeaseL
     match why {
         LeaseLossReason::Broken { by, at, reason } => LeaseLossReason::Broken { by: shown(by), at, reason },
         LeaseLossReason::TakenOver { by, at, reason } => LeaseLossReason::TakenOver { by: shown(by), at, reason },
-        LeaseLossReason::HandedOver { to, at } => LeaseLossReason::HandedOver { to: shown(to), at },
         other => other,
     }
 }

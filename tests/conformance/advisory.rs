@@ -1,8 +1,11 @@
 //! Advisory types: everybody may edit, and sees the other holders.
 
-use tenure::{LockKey, lease::LeaseLossReason};
+use std::sync::Arc;
 
-use super::support::{TTL, TestDb, kim, lee, random};
+use tenure::{LockKey, error::LeaseError, lease::LeaseLossReason};
+use tokio::sync::Barrier;
+
+use super::support::{TTL, TestDb, kim, lee, random, version};
 
 fn note() -> LockKey {
     LockKey::new("Note", random())
@@ -29,7 +32,7 @@ pub async fn leaving_an_advisory_lease_keeps_the_others(t: &TestDb) {
     let third = t.locks.try_lock(&note, &kim()).await.unwrap();
     assert_eq!(third.holder().generation, 3);
     assert!(
-        matches!(t.locks.check_lock(second.id()).await, Err(tenure::error::LeaseError::NoLock(lost)) if matches!(lost.why, LeaseLossReason::Expired { .. }))
+        matches!(t.locks.check_lock(second.id()).await, Err(LeaseError::NoLock(lost)) if matches!(lost.why, LeaseLossReason::Expired { .. }))
     );
 }
 
@@ -39,4 +42,47 @@ pub async fn breaking_an_advisory_lease_ends_that_one_only(t: &TestDb) {
     let second = t.locks.try_lock(&note, &lee()).await.unwrap();
     t.locks.break_lock(&note, second.holder().generation, &kim(), "left").await.unwrap();
     assert_eq!(t.locks.holders(&note).await.unwrap()[0].owner, kim());
+}
+
+pub async fn concurrent_advisory_leases_have_distinct_generations(t: &TestDb) {
+    let (note, barrier) = (note(), Arc::new(Barrier::new(8)));
+    let asking: Vec<_> = (0..8)
+        .map(|_| {
+            let (locks, note, barrier) = (t.locks.clone(), note.clone(), barrier.clone());
+            tokio::spawn(async move {
+                barrier.wait().await;
+                locks.try_lock(&note, &kim()).await
+            })
+        })
+        .collect();
+    let mut generations = Vec::new();
+    for answer in asking {
+        generations.push(answer.await.unwrap().unwrap().holder().generation);
+    }
+    generations.sort_unstable();
+    assert_eq!(generations, (1..=8).collect::<Vec<i64>>());
+}
+
+pub async fn advisory_resume_and_new_lease_see_each_other(t: &TestDb) {
+    for _ in 0..10 {
+        let note = t.note("board", "buy milk").await;
+        let key = LockKey::of::<super::order::Note>(&note);
+        let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+        t.clock.advance(TTL);
+        let barrier = Arc::new(Barrier::new(2));
+        let (meet, locks, wanted) = (barrier.clone(), t.locks.clone(), key.clone());
+        let taking = tokio::spawn(async move {
+            meet.wait().await;
+            locks.try_lock(&wanted, &lee()).await
+        });
+        barrier.wait().await;
+        let resumed = t.locks.resume(&t.notes, &note, lease.id(), version(1)).await;
+        assert_eq!(taking.await.unwrap().unwrap().holder().generation, 2);
+        // A lease with a recorded end is not live, and a live one can be ended.
+        let alive = t.locks.holders(&key).await.unwrap().iter().any(|holder| holder.generation == 1);
+        assert_eq!(resumed.is_ok(), alive, "{resumed:?}");
+        assert_eq!(t.locks.release_lock(lease.id()).await.is_ok(), alive);
+        let Err(LeaseError::NoLock(ended)) = t.locks.check_lock(lease.id()).await else { panic!("it lives on") };
+        assert_eq!(matches!(ended.why, LeaseLossReason::Released { .. }), alive, "{ended:?}");
+    }
 }

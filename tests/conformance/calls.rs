@@ -20,24 +20,19 @@ calls! {
     "Calls that acquire: a lease that the caller has not received must not stay."
     ACQUIRING:
         TryLock = "LockManager::try_lock", TryLockAs = "LockManager::try_lock_as",
-        TryLockShared = "LockManager::try_lock_shared", TryLockSharedAs = "LockManager::try_lock_shared_as",
         Lock = "Acquisition", LockWithId = "Acquisition",
         Hold = "Hold", HoldWithId = "Hold", HoldWithin = "Hold", HoldWithinWithId = "Hold",
-        TryLockAll = "LockManager::try_lock_all", TryLockAllAs = "LockManager::try_lock_all_as",
         TakeOver = "LockManager::take_over";
     "Calls that end a held lease: once begun, they free the key."
     ENDING:
-        ReleaseLock = "LockManager::release_lock", ReleaseSet = "LockManager::release_set",
+        ReleaseLock = "LockManager::release_lock",
         ReleaseAll = "LockManager::release_all", ReleaseGuard = "LeaseGuard::release",
         ExpireWithin = "LockManager::expire_within";
     "Calls with a held lease: afterwards its holder can release it."
     HOLDING:
         CheckLock = "LockManager::check_lock", KeepAlive = "LockManager::keep_alive",
         KeepAliveWith = "LockManager::keep_alive_with", Extend = "LockManager::extend_lock_expiration",
-        Resume = "LockManager::resume", Break = "LockManager::break_lock", Request = "LockManager::request",
-        Requests = "LockManager::requests", AnswerRequest = "LockManager::answer_request",
-        HandOver = "LockManager::hand_over", CheckSet = "LockManager::check_set",
-        KeepSetAlive = "LockManager::keep_set_alive", Lost = "LeaseGuard::lost", RunUnderGuard = "LeaseGuard::run",
+        Resume = "LockManager::resume", Break = "LockManager::break_lock", Lost = "LeaseGuard::lost", RunUnderGuard = "LeaseGuard::run",
         Holders = "LockManager::holders", List = "Listing::run", History = "History::run",
         HeldByType = "LockManager::held_by_type", Sweep = "Sweep::run", NextEvent = "Watch::next", EventStream = "Watch";
     "Calls in a transaction that saves under the lease: nothing of it holds the key."
@@ -46,7 +41,7 @@ calls! {
         Commit = "Transaction::commit", Rollback = "Transaction::rollback", Holding = "Transaction::holding",
         Releasing = "Transaction::releasing", FromForm = "Transaction::from_form",
         UnlessLocked = "Transaction::unless_locked", UnlessLockedExcept = "Transaction::unless_locked_except",
-        LockAll = "Transaction::lock_all", Guard = "LockManager::guard", GuardSet = "LockManager::guard_set",
+        LockAll = "Transaction::lock_all", Guard = "LockManager::guard",
         ReleaseWithin = "LockManager::release_within", Find = "Repository::find",
         FindUnlocked = "Repository::find_unlocked", AssertUnchanged = "Repository::assert_unchanged",
         ExpectVersion = "Repository::expect_version", Insert = "Repository::insert", Save = "Repository::save",

@@ -66,9 +66,9 @@ pub async fn locks_do_not_wait_for_the_connections_of_the_application(t: &TestDb
     t.locks.try_lock(&held, &kim()).await.unwrap();
     let (db, tx) = busy(t).await;
     let (locks, asked) = (LockManager::new(&db), Instant::now());
-    locks.try_lock_all([key(), key()], &lee()).await.unwrap();
-    let refused = locks.try_lock_all([key(), held.clone()], &lee()).await;
-    assert!(matches!(&refused, Err(LockError::SomeLocked { held, .. }) if held[0].owner == kim()), "{refused:?}");
+    locks.try_lock(&key(), &lee()).await.unwrap();
+    let refused = locks.try_lock(&held, &lee()).await;
+    assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
     let waited = locks.lock(&held, &lee()).within(Duration::from_millis(300)).await;
     let told = matches!(&waited, Err(LockError::LockTimeout { holder: Some(holder), .. }) if holder.owner == kim());
     assert!(told, "{waited:?}");

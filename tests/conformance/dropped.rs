@@ -10,10 +10,9 @@ use std::time::Duration;
 use tenure::aggregate::Condition;
 use tenure::unit_of_work::{LockSet, Retry};
 use tenure::{
-    Aggregate, Lease, LockId, LockKey, LockManager, LockMode, LockPolicy, Owner, Transaction, Version, Wait,
+    Aggregate, Lease, LockId, LockKey, LockManager, LockMode, Owner, Transaction, Version, Wait,
     error::{Error, LockError},
-    lease::{Heartbeat, TransferReply},
-    lock_manager::LeaseSet,
+    lease::Heartbeat,
 };
 use tokio::task::JoinSet;
 
@@ -32,60 +31,39 @@ const SOON: Duration = Duration::from_secs(30);
 struct Case {
     locks: LockManager,
     no: String,
-    /// The key of an order, and another one.
-    keys: [LockKey; 2],
+    /// The key of an order.
+    key: LockKey,
     /// The lock id for a new lease.
     id: LockId,
     kim: Owner,
-    /// The lease of Kim's form, or of each of the two keys.
-    held: Vec<Lease>,
-    set: Option<LeaseSet>,
+    /// The lease of Kim's form.
+    held: Option<Lease>,
 }
 
 impl Case {
     async fn new(t: &TestDb, locks: &LockManager, call: Call) -> Self {
         use Call::*;
         let (locks, no) = (locks.clone(), t.order().await);
-        let kind = if matches!(call, TryLockShared | TryLockSharedAs) { "PriceList" } else { "Order" };
-        let keys = [LockKey::new(kind, no.clone()), LockKey::new("Order", random())];
+        let key = LockKey::new("Order", no.clone());
         // A separate owner for each case, because others share the server and there is a limit.
-        let mut case = Case {
-            locks,
-            kim: Owner::new(random(), "Kim"),
-            no,
-            keys,
-            id: LockId::random(),
-            held: Vec::new(),
-            set: None,
-        };
+        let mut case = Case { locks, kim: Owner::new(random(), "Kim"), no, key, id: LockId::random(), held: None };
         match call {
-            ReleaseSet | CheckSet | KeepSetAlive | GuardSet => {
-                let set = case.locks.try_lock_all(case.keys.clone(), &case.kim).await.unwrap();
-                (case.held, case.set) = (set.leases().to_vec(), Some(set.set().clone()));
-            }
             _ if ACQUIRING.contains(&call) && call != TakeOver || READING.contains(&call) => {}
             ReleaseGuard | Lost | RunUnderGuard | UnlessLocked | UpdateUnlessLocked => {}
-            _ => case.held = vec![case.locks.try_lock(&case.keys[0], &case.kim).await.unwrap()],
-        }
-        if matches!(call, AnswerRequest | HandOver) {
-            case.locks.request(&case.keys[0], 1, &other(), "please").await.unwrap();
+            _ => case.held = Some(case.locks.try_lock(&case.key, &case.kim).await.unwrap()),
         }
         case
     }
 
     fn lock_id(&self) -> &LockId {
-        self.held[0].id()
-    }
-
-    fn set(&self) -> &LeaseSet {
-        self.set.as_ref().unwrap()
+        self.held.as_ref().unwrap().id()
     }
 
     /// A transaction that saves under the lease.
     async fn saving(&self, t: &TestDb) -> Transaction {
         let mut tx = t.db.begin().await.unwrap();
-        if !self.held.is_empty() {
-            tx.holding(&self.keys[0], self.lock_id()).await.unwrap();
+        if self.held.is_some() {
+            tx.holding(&self.key, self.lock_id()).await.unwrap();
         }
         tx
     }
@@ -113,14 +91,11 @@ impl Case {
 
     async fn acquire(&self, call: Call) -> Vec<LockId> {
         use Call::*;
-        let Case { locks, keys, id, kim, .. } = self;
-        let key = &keys[0];
+        let Case { locks, key, id, kim, .. } = self;
         let id_of = |lease: Lease| vec![lease.id().clone()];
         match call {
             TryLock => id_of(locks.try_lock(key, kim).await.unwrap()),
             TryLockAs => id_of(locks.try_lock_as(key, kim, id.clone()).await.unwrap()),
-            TryLockShared => id_of(locks.try_lock_shared(key, kim).await.unwrap()),
-            TryLockSharedAs => id_of(locks.try_lock_shared_as(key, kim, id.clone()).await.unwrap()),
             Lock => id_of(locks.lock(key, kim).within(MINUTE).await.unwrap()),
             LockWithId => id_of(locks.lock(key, kim).within(MINUTE).with_id(id.clone()).await.unwrap()),
             // The guard is dropped, which releases the lease.
@@ -128,8 +103,6 @@ impl Case {
             HoldWithId => none(locks.hold(key, kim).with_id(id.clone()).await.unwrap()),
             HoldWithin => none(locks.hold(key, kim).within(MINUTE).await.unwrap()),
             HoldWithinWithId => none(locks.hold(key, kim).within(MINUTE).with_id(id.clone()).await.unwrap()),
-            TryLockAll => ids_of(locks.try_lock_all(keys.clone(), kim).await.unwrap().leases()),
-            TryLockAllAs => ids_of(locks.try_lock_all_as(keys.clone(), kim, id.clone()).await.unwrap().leases()),
             TakeOver => id_of(locks.take_over(key, 1, kim, id.clone(), "it is my other tab").await.unwrap()),
             other => unreachable!("{other:?} belongs to another part"),
         }
@@ -137,11 +110,9 @@ impl Case {
 
     async fn end(&self, call: Call) -> Vec<LockId> {
         use Call::*;
-        let Case { locks, kim, keys, .. } = self;
-        let key = &keys[0];
+        let Case { locks, kim, key, .. } = self;
         match call {
             ReleaseLock => done(locks.release_lock(self.lock_id()).await),
-            ReleaseSet => done(locks.release_set(self.set()).await),
             ReleaseAll => none(locks.release_all(&kim.id).await.unwrap()),
             ReleaseGuard => done(locks.hold(key, kim).await.unwrap().release().await),
             ExpireWithin => none(locks.expire_within(self.lock_id(), Duration::ZERO).await.unwrap()),
@@ -151,8 +122,7 @@ impl Case {
 
     async fn hold(&self, call: Call, t: &TestDb) -> Vec<LockId> {
         use Call::*;
-        let Case { locks, no, kim, keys, .. } = self;
-        let key = &keys[0];
+        let Case { locks, no, kim, key, .. } = self;
         match call {
             CheckLock => none(locks.check_lock(self.lock_id()).await.unwrap()),
             KeepAlive => none(locks.keep_alive(&[self.lock_id().clone()]).await.unwrap()),
@@ -160,15 +130,6 @@ impl Case {
             Extend => none(locks.extend_lock_expiration(self.lock_id(), MINUTE).await.unwrap()),
             Resume => none(locks.resume(&t.orders, no, self.lock_id(), Version::FIRST).await.unwrap()),
             Break => none(locks.break_lock(key, 1, &lee(), "she is on holiday").await.unwrap()),
-            Request => none(locks.request(key, 1, &other(), "please").await.unwrap()),
-            Requests => none(locks.requests(self.lock_id()).await.unwrap()),
-            AnswerRequest => {
-                let later = TransferReply::Later(MINUTE);
-                none(locks.answer_request(self.lock_id(), &other().id, later).await.unwrap())
-            }
-            HandOver => none(locks.hand_over(self.lock_id(), &other().id).await.unwrap()),
-            CheckSet => none(locks.check_set(self.set()).await.unwrap()),
-            KeepSetAlive => none(locks.keep_set_alive(self.set()).await.unwrap()),
             Lost => {
                 let guard = locks.hold(key, kim).await.unwrap();
                 // It is never lost.
@@ -195,8 +156,7 @@ impl Case {
 
     async fn save(&self, call: Call, t: &TestDb) -> Vec<LockId> {
         use Call::*;
-        let Case { locks, no, keys, .. } = self;
-        let key = &keys[0];
+        let Case { locks, no, key, .. } = self;
         match call {
             Begin => none(t.db.begin().await.unwrap()),
             BeginWithin => none(t.db.begin_within(Wait::Within(MINUTE)).await.unwrap()),
@@ -243,10 +203,6 @@ impl Case {
             Guard => {
                 let mut tx = t.db.begin().await.unwrap();
                 none(locks.guard(&mut tx, self.lock_id()).await.unwrap())
-            }
-            GuardSet => {
-                let mut tx = t.db.begin().await.unwrap();
-                none(locks.guard_set(&mut tx, self.set()).await.unwrap())
             }
             ReleaseWithin => {
                 let mut tx = t.db.begin().await.unwrap();
@@ -348,11 +304,9 @@ impl Case {
 
     /// The key is free for somebody else.
     async fn free(&self, call: Call, waits: usize) {
-        for key in &self.keys {
-            let granted = self.locks.lock(key, &other()).within(SOON).await;
-            assert!(granted.is_ok(), "{call:?}, dropped after {waits} waits: {granted:?}");
-            self.locks.release_lock(granted.unwrap().id()).await.unwrap();
-        }
+        let granted = self.locks.lock(&self.key, &other()).within(SOON).await;
+        assert!(granted.is_ok(), "{call:?}, dropped after {waits} waits: {granted:?}");
+        self.locks.release_lock(granted.unwrap().id()).await.unwrap();
     }
 }
 
@@ -367,10 +321,6 @@ fn done(answer: Result<(), impl std::fmt::Debug>) -> Vec<LockId> {
     vec![]
 }
 
-fn ids_of(leases: &[Lease]) -> Vec<LockId> {
-    leases.iter().map(|lease| lease.id().clone()).collect()
-}
-
 fn other() -> Owner {
     Owner::new("other", "Other")
 }
@@ -382,12 +332,11 @@ fn move_away(order: &mut Order) -> Result<(), Infallible> {
 
 /// Drops each of these calls after each number of waits.
 async fn each(t: &TestDb, calls: &[Call], locks: &LockManager) {
-    let locks = locks.clone().with_policy("PriceList", LockPolicy::shared());
     for &call in calls {
         let mut waits = 0;
         loop {
             assert!(waits < MOST, "{call:?} has more than {MOST} waits");
-            let case = Case::new(t, &locks, call).await;
+            let case = Case::new(t, locks, call).await;
             let told = cancelled_after(waits, case.ask(call, t)).await;
             let is_over = told.is_some();
             // What its callers know, they release; a call that ends a lease has to do that by itself.
@@ -428,13 +377,12 @@ pub async fn reads_dropped_at_any_poll_leave_the_key_free(t: &TestDb) {
 }
 
 /// The calls that repeat a request with the caller's lock id.
-const WITH_ID: [Call; 4] = [Call::TryLockAs, Call::TryLockSharedAs, Call::LockWithId, Call::TryLockAllAs];
+const WITH_ID: [Call; 2] = [Call::TryLockAs, Call::LockWithId];
 
 pub async fn lock_id_of_a_dropped_request_can_be_used_again(t: &TestDb) {
-    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
     for call in WITH_ID {
         for waits in 0..MOST {
-            let case = Case::new(t, &locks, call).await;
+            let case = Case::new(t, &t.locks, call).await;
             if cancelled_after(waits, case.ask(call, t)).await.is_some() {
                 break;
             }
@@ -486,11 +434,10 @@ pub async fn dropped_wait_does_not_affect_another_with_its_lock_id(t: &TestDb) {
 }
 
 pub async fn lease_survives_a_dropped_repeated_request(t: &TestDb) {
-    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
     for call in WITH_ID {
         let mut held = Vec::new();
         for waits in 0..MOST {
-            let case = Case::new(t, &locks, call).await;
+            let case = Case::new(t, &t.locks, call).await;
             let mine = case.ask(call, t).await;
             let again = cancelled_after(waits, case.ask(call, t)).await;
             held.extend(mine);
@@ -498,11 +445,11 @@ pub async fn lease_survives_a_dropped_repeated_request(t: &TestDb) {
                 break;
             }
             // Also if two of them are dropped, and one is kept alive in between.
-            locks.keep_alive(&held[held.len() - 1..]).await.unwrap();
+            t.locks.keep_alive(&held[held.len() - 1..]).await.unwrap();
             let _ = cancelled_after(waits, case.ask(call, t)).await;
         }
         for id in &held {
-            assert_eq!(locks.check_lock(id).await.unwrap().holder().generation, 1, "{call:?}");
+            assert_eq!(t.locks.check_lock(id).await.unwrap().holder().generation, 1, "{call:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure::{
     Lease, LockId, LockKey, LockManager, Owner,
-    error::{LockError, RequestError, TakeOverError},
+    error::{LockError, TakeOverError},
     lease::{Limit, Limits},
 };
 use tokio::sync::Barrier;
@@ -12,7 +12,7 @@ use tokio::sync::Barrier;
 use super::support::{TTL, TestDb, key, lee, random};
 
 fn two(locks: &LockManager) -> LockManager {
-    locks.clone().with_limits(Limits { locks_per_owner: 2, askers_per_lock: 2, ..Limits::default() })
+    locks.clone().with_limits(Limits { locks_per_owner: 2, ..Limits::default() })
 }
 
 /// An owner who holds nothing yet.
@@ -96,24 +96,4 @@ pub async fn takeover_respects_the_owner_limit(t: &TestDb) {
 
 fn lee_of_today() -> Owner {
     Owner::new(random(), lee().name)
-}
-
-pub async fn requests_per_lock_are_limited_until_one_ends(t: &TestDb) {
-    let (locks, key) = (two(&t.locks), key());
-    let lease = locks.try_lock(&key, &newcomer()).await.unwrap();
-    let (first, second, third) = (newcomer(), newcomer(), newcomer());
-    for asker in [&first, &second, &first] {
-        locks.request(&key, 1, asker, "please").await.unwrap();
-    }
-    let refused = locks.request(&key, 1, &third, "please").await;
-    let Err(error @ RequestError::LimitReached { limit: Limit::AskersPerLock, most: 2 }) = refused else {
-        panic!("{refused:?}")
-    };
-    assert_eq!(error.code(), tenure::error::ErrorCode::LimitReached);
-    t.clock.advance(tenure::lease::TransferRequest::TTL / 2);
-    locks.request(&key, 1, &second, "please").await.unwrap();
-    t.clock.advance(tenure::lease::TransferRequest::TTL / 2);
-    locks.request(&key, 1, &third, "please").await.unwrap();
-    let asking: Vec<_> = locks.requests(lease.id()).await.unwrap().into_iter().map(|request| request.by).collect();
-    assert_eq!(asking, [second, third]);
 }

@@ -5,9 +5,7 @@ use std::time::Duration;
 use tenure::{
     LockKey, LockPolicy, Owner,
     error::ListError,
-    lease::{
-        Cursor, Heartbeat, LeaseLossReason, LeaseState, Listed, Page, PastLease, Presence, Successor, TransferReply,
-    },
+    lease::{Cursor, Heartbeat, LeaseLossReason, LeaseState, Listed, Page, PastLease, Presence, Successor},
 };
 
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
@@ -57,35 +55,28 @@ pub async fn the_list_is_of_a_type_an_owner_an_age_and_a_state(t: &TestDb) {
     let kim = Owner::new(random(), "Kim");
     let key = |id: &str| LockKey::new(&kind, id);
     let old = t.locks.try_lock(&key("old"), &kim).await.unwrap();
-    let handed = t.locks.try_lock(&key("handed"), &kim).await.unwrap();
     t.locks.try_lock(&key("ran out"), &kim).await.unwrap();
     t.clock.advance(4 * MINUTE);
-    t.locks.keep_alive(&[old.id().clone(), handed.id().clone()]).await.unwrap();
+    t.locks.keep_alive(&[old.id().clone()]).await.unwrap();
     t.clock.advance(MINUTE);
     t.locks.try_lock(&key("young"), &kim).await.unwrap();
     let elsewhere = LockKey::new(random(), "elsewhere");
     t.locks.try_lock(&elsewhere, &kim).await.unwrap();
     t.locks.try_lock(&key("lee's"), &lee()).await.unwrap();
-    t.locks.request(&key("handed"), handed.holder().generation, &lee(), "").await.unwrap();
-    t.locks.answer_request(handed.id(), "lee", TransferReply::Later(MINUTE)).await.unwrap();
-    t.locks.hand_over(handed.id(), "lee").await.unwrap();
     let released = t.locks.try_lock(&key("released"), &kim).await.unwrap();
     t.locks.release_lock(released.id()).await.unwrap();
 
     let of_type = || t.locks.list().of_type(&kind);
-    assert_eq!(ids(&of_type().run().await.unwrap()), ["old", "handed", "lee's", "young"]);
-    assert_eq!(ids(&of_type().owned_by("lee").run().await.unwrap()), ["handed", "lee's"]);
+    assert_eq!(ids(&of_type().run().await.unwrap()), ["old", "lee's", "young"]);
+    assert_eq!(ids(&of_type().owned_by("lee").run().await.unwrap()), ["lee's"]);
     let kims = t.locks.list().owned_by(&kim.id).run().await.unwrap();
     assert_eq!(kims.items.iter().map(|listed| listed.holder.key.kind()).filter(|of| *of == kind).count(), 2);
     assert_eq!(kims.items.len(), 3);
     assert_eq!(ids(&of_type().held_for_at_least(5 * MINUTE).run().await.unwrap()), ["old"]);
     let longer = 5 * MINUTE + Duration::from_millis(1);
     assert_eq!(of_type().held_for_at_least(longer).run().await.unwrap().items, []);
-    for (state, expected) in [
-        (LeaseState::Held, vec!["old", "lee's", "young"]),
-        (LeaseState::Reserved, vec!["handed"]),
-        (LeaseState::RanOut, vec!["ran out"]),
-    ] {
+    for (state, expected) in [(LeaseState::Held, vec!["old", "lee's", "young"]), (LeaseState::RanOut, vec!["ran out"])]
+    {
         let page = of_type().in_state(state).run().await.unwrap();
         assert_eq!(ids(&page), expected, "{state:?}");
         assert!(page.items.iter().all(|listed| listed.state == state));
@@ -192,30 +183,28 @@ pub async fn key_history_has_holder_end_and_successor(t: &TestDb) {
     locks.break_lock(&key, 2, &park, "lee as well").await.unwrap();
     t.clock.advance(MINUTE);
     let third = locks.try_lock(&key, &kim()).await.unwrap();
-    locks.request(&key, 3, &lee(), "").await.unwrap();
-    locks.hand_over(third.id(), "lee").await.unwrap();
-    let fifth = locks.try_lock(&key, &lee()).await.unwrap();
-    assert_eq!(fifth.holder().generation, 5);
+    locks.release_lock(third.id()).await.unwrap();
+    locks.try_lock(&key, &lee()).await.unwrap();
     t.clock.advance(TTL);
     let expired = t.clock.now();
     t.clock.advance(MINUTE);
-    let sixth = locks.try_lock(&key, &park).await.unwrap();
-    locks.release_lock(sixth.id()).await.unwrap();
+    let fifth = locks.try_lock(&key, &park).await.unwrap();
+    locks.release_lock(fifth.id()).await.unwrap();
 
     let page = locks.history().of_key(&key).run().await.unwrap();
     let expected = [
-        ("park", 6, None),
-        ("lee", 5, Some(("park", 6))),
-        ("kim", 3, Some(("lee", 5))),
+        ("park", 5, None),
+        ("lee", 4, Some(("park", 5))),
+        ("kim", 3, Some(("lee", 4))),
         ("lee", 2, Some(("kim", 3))),
         ("kim", 1, Some(("lee", 2))),
     ];
     assert_eq!(page.items.iter().map(told).collect::<Vec<_>>(), expected);
     assert_eq!(page.next, None);
-    let [released, ran_out, handed, broken, over] = &page.items[..] else { panic!() };
+    let [released, ran_out, also_released, broken, over] = &page.items[..] else { panic!() };
     assert!(matches!(released.why, LeaseLossReason::Released { .. }));
     assert_eq!((&ran_out.why, ran_out.ended_at), (&LeaseLossReason::Expired { at: expired }, expired));
-    assert!(matches!(&handed.why, LeaseLossReason::HandedOver { to, .. } if *to == lee()));
+    assert!(matches!(also_released.why, LeaseLossReason::Released { .. }));
     assert!(
         matches!(&broken.why, LeaseLossReason::Broken { by, reason, .. } if *by == park && reason == "lee as well")
     );
@@ -225,7 +214,7 @@ pub async fn key_history_has_holder_end_and_successor(t: &TestDb) {
     // The present holder is the successor as well.
     locks.try_lock(&key, &kim()).await.unwrap();
     let page = locks.history().of_key(&key).limit(1).run().await.unwrap();
-    assert_eq!(told(&page.items[0]), ("park", 6, Some(("kim", 7))));
+    assert_eq!(told(&page.items[0]), ("park", 5, Some(("kim", 6))));
 }
 
 pub async fn history_pages_by_key_owner_and_type_latest_first(t: &TestDb) {

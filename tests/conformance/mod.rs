@@ -23,7 +23,6 @@ pub mod every_kind;
 pub mod former_life;
 pub mod generated_ids;
 pub mod guard_limits;
-pub mod handing_over;
 pub mod jobs;
 pub mod kinds;
 pub mod leases;
@@ -38,18 +37,13 @@ pub mod names;
 pub mod order;
 pub mod own_statements;
 pub mod presence;
-#[allow(dead_code, reason = "SQLite has no row locks")]
-pub mod readers;
 pub mod reading;
 pub mod repository;
-pub mod requests;
 pub mod resume;
 pub mod retries;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod row_locks;
-pub mod sets;
 pub mod several;
-pub mod shared;
 pub mod showing;
 pub mod spelling;
 pub mod steps;
@@ -100,29 +94,12 @@ macro_rules! conformance {
                 repeated_request_at_the_limit_returns_the_held_lease,
                 concurrent_requests_of_one_owner_get_exactly_the_limit,
                 grants_of_another_process_count,
-                takeover_respects_the_owner_limit,
-                requests_per_lock_are_limited_until_one_ends;
-            shared:
-                readers_share_the_lock_and_block_exclusive_holders,
-                exclusive_holder_blocks_readers,
-                repeated_share_request_is_idempotent_until_its_end,
-                expired_share_blocks_nobody_and_says_so,
-                an_older_share_that_ran_out_hides_no_live_one,
-                expired_exclusive_lock_admits_readers,
-                share_permits_no_save_by_anyone,
-                exclusive_type_has_no_shares,
-                share_can_be_broken_but_not_requested_or_taken_over,
-                readers_and_exclusive_holder_never_overlap,
-                concurrent_shared_leases_have_distinct_generations,
-                resume_of_a_share_races_exclusive_lock_one_wins,
-                save_precedes_a_concurrent_reader_or_is_refused,
-                advisory_resume_and_new_lease_see_each_other;
+                takeover_respects_the_owner_limit;
             showing:
                 a_role_is_shown_in_the_place_of_a_name,
                 anonymous_holder_is_visible_to_self_and_operator_only,
                 author_of_a_break_stays_anonymous_to_the_loser,
-                own_takeover_is_named,
-                anonymous_lock_request_gets_a_reply_without_identity;
+                own_takeover_is_named;
             leases:
                 next_owner_acquires_an_expired_lease_and_holder_learns,
                 heartbeat_does_not_revive_an_expired_lease,
@@ -176,27 +153,12 @@ macro_rules! conformance {
                 a_takeover_and_a_release_at_once_end_the_lease_once,
                 release_all_releases_only_the_owners_locks,
                 concurrent_release_all_and_heartbeats_never_deadlock;
-            requests:
-                holder_sees_requests_with_notes_oldest_first,
-                repeated_request_keeps_its_position_and_reply,
-                latest_reply_counts_and_a_postponement_ends,
-                request_ends_when_its_requester_leaves,
-                a_request_ends_with_the_lease_it_was_made_to,
-                only_the_holder_sees_and_answers_requests,
-                notes_are_bounded_and_advisory_locks_take_no_requests,
-                one_request_per_requester_is_open,
-                requests_that_lapsed_can_be_repeated_by_all_at_once;
-            handing_over:
-                handed_over_key_is_reserved_for_its_recipient,
-                unused_reservation_expires,
-                hand_over_needs_the_holder_and_a_requester,
-                a_reservation_can_be_ended_like_a_lease,
-                reserved_key_is_granted_once_and_only_to_its_owner,
-                a_handover_and_a_takeover_at_once_end_the_lease_once;
             advisory:
                 every_advisory_holder_sees_the_others,
                 leaving_an_advisory_lease_keeps_the_others,
-                breaking_an_advisory_lease_ends_that_one_only;
+                breaking_an_advisory_lease_ends_that_one_only,
+                concurrent_advisory_leases_have_distinct_generations,
+                advisory_resume_and_new_lease_see_each_other;
             waiting:
                 waiters_acquire_in_arrival_order_across_processes,
                 waiter_acquires_a_broken_or_expired_lock,
@@ -204,7 +166,6 @@ macro_rules! conformance {
                 dropped_wait_blocks_nobody,
                 lease_granted_after_the_wait_ended_is_released,
                 wait_times_out_and_names_the_holder,
-                hand_over_goes_to_its_recipient_before_waiters,
                 lock_id_has_one_queue_position,
                 advisory_locks_and_invalid_keys_have_no_queue,
                 waiting_ends_when_the_database_is_closed,
@@ -233,11 +194,9 @@ macro_rules! conformance {
                 first_event_is_a_snapshot_of_each_key,
                 every_end_of_a_lease_is_reported_with_author_and_reason,
                 releasing_save_reports_release_and_version,
-                transfer_requests_and_waiters_are_reported,
+                waiters_are_reported,
                 presence_changes_are_reported,
                 resumed_lease_is_reported,
-                shared_holders_are_reported_one_by_one,
-                set_events_are_reported_per_key,
                 hidden_holders_are_redacted_for_watchers,
                 processes_see_each_others_events,
                 no_holder_change_between_two_polls_is_lost,
@@ -289,8 +248,7 @@ macro_rules! conformance {
                 foreign_lock_id_reveals_nothing;
             absurd_times:
                 absurd_durations_move_no_lease_beyond_its_limits,
-                a_policy_is_bounded_and_its_longest_lease_ends,
-                postponing_reply_may_be_absurdly_long;
+                a_policy_is_bounded_and_its_longest_lease_ends;
             together:
                 invalid_heartbeats_report_reasons_and_others_succeed,
                 duplicate_lock_id_in_a_heartbeat_is_answered_twice,
@@ -300,25 +258,6 @@ macro_rules! conformance {
                 hand_edited_row_expires_or_breaks_without_side_effects,
                 a_generation_at_its_end_is_an_error_and_not_the_first_again,
                 history_without_names_still_records_the_end;
-            sets:
-                set_is_granted_whole_in_key_order_without_duplicates,
-                a_set_with_a_lease_that_was_broken_is_not_granted_again,
-                refused_set_names_all_blockers_and_acquires_nothing,
-                reserved_key_refuses_a_set_except_to_its_recipient,
-                repeated_set_request_with_the_same_secret_is_idempotent,
-                released_set_is_free_and_generations_rise,
-                expired_set_is_acquired_by_the_next_and_holder_learns,
-                one_heartbeat_keeps_a_set_alive_and_names_ended_members,
-                set_check_and_release_name_the_ended_member,
-                a_set_may_have_types_of_different_policies,
-                hundreds_of_keys_are_one_set_and_more_are_refused_by_number,
-                a_save_is_guarded_by_its_member_and_several_saves_by_the_set,
-                shared_key_refuses_a_set_until_released,
-                holder_blocking_a_set_is_redacted_by_policy,
-                set_counts_toward_the_owner_limit_as_a_whole,
-                one_of_overlapping_sets_wins_without_deadlock,
-                sets_and_single_tries_share_no_key_and_no_deadlock,
-                concurrent_duplicate_set_requests_get_one_lease_each;
             lists:
                 console_lists_held_locks_longest_first,
                 the_list_is_of_a_type_an_owner_an_age_and_a_state,
@@ -333,8 +272,7 @@ macro_rules! conformance {
                 sweep_removes_old_ended_leases_only,
                 swept_key_continues_above_all_earlier_generations,
                 sweeping_advisory_slots_keeps_live_leases,
-                key_with_sharers_or_watchers_is_not_swept,
-                share_acquired_during_a_sweep_blocks_others,
+                live_advisory_lease_is_not_swept,
                 a_late_duplicate_is_refused_until_the_history_is_swept,
                 expired_lease_enters_history_when_swept,
                 sweep_of_resumable_leases_is_refused,
@@ -553,10 +491,6 @@ macro_rules! conformance {
     // Only for databases with row locks.
     ($open:path, with row locks) => {
         $crate::conformance! { $open;
-            readers:
-                in_flight_heartbeat_protects_its_share,
-                exclusive_acquisition_sees_a_concurrent_reader,
-                a_reader_waits_for_a_save_that_relied_upon_there_being_none;
             row_locks:
                 readers_share_a_row_and_a_writer_waits_for_both,
                 locked_row_is_skipped_and_transaction_continues,

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use tenure::{
     Error, LockId, LockKey, LockManager, LockPolicy, Owner,
-    error::{AnswerError, BreakError, LeaseError, LockError, TakeOverError, UpdateError},
-    lease::{Holder, LeaseLossReason, NoLock, ShowOwner, TransferReply},
+    error::{BreakError, LeaseError, LockError, TakeOverError, UpdateError},
+    lease::{Holder, LeaseLossReason, NoLock, ShowOwner},
 };
 
 use super::order::Order;
@@ -21,7 +21,7 @@ fn hidden() -> Owner {
 
 fn showing(t: &TestDb, shown: ShowOwner) -> LockManager {
     let anybody = |_: &Owner, holder: &Holder| !holder.owner.is_hidden();
-    let policy = LockPolicy::shared().showing(shown);
+    let policy = LockPolicy::exclusive().showing(shown);
     t.locks.clone().with_policy("Order", policy).with_take_over_permission("Order", anybody)
 }
 
@@ -33,9 +33,7 @@ fn says_nothing(of: impl Debug) {
 
 fn told(why: &LeaseLossReason) -> &Owner {
     match why {
-        LeaseLossReason::Broken { by, .. }
-        | LeaseLossReason::TakenOver { by, .. }
-        | LeaseLossReason::HandedOver { to: by, .. } => by,
+        LeaseLossReason::Broken { by, .. } | LeaseLossReason::TakenOver { by, .. } => by,
         other => panic!("{other:?}"),
     }
 }
@@ -68,7 +66,6 @@ pub async fn anonymous_holder_is_visible_to_self_and_operator_only(t: &TestDb) {
     let refused = locks.try_lock(&key, &hidden()).await.unwrap_err();
     says_nothing(&refused);
     assert!(refused.to_string().contains("somebody"), "{refused}");
-    says_nothing(locks.try_lock_shared(&key, &hidden()).await.unwrap_err());
     says_nothing(locks.holders(&key).await.unwrap());
     let late = lost(&locks.acting_for(&hidden()), before.id()).await;
     assert_eq!(late.held_now.as_ref().map(|holder| holder.generation), Some(2));
@@ -89,7 +86,6 @@ pub async fn anonymous_holder_is_visible_to_self_and_operator_only(t: &TestDb) {
     let refused = strict.take_over(&key, 2, &hidden(), LockId::random(), "urgent").await.unwrap_err();
     assert!(matches!(refused, TakeOverError::NotPermitted(_)));
     says_nothing(refused);
-    says_nothing(locks.request(&key, 1, &hidden(), "please").await.unwrap_err());
     let changed = locks.break_lock(&key, 1, &hidden(), "urgent").await.unwrap_err();
     assert!(matches!(changed, BreakError::HolderChanged { .. }));
     says_nothing(changed);
@@ -121,32 +117,4 @@ pub async fn own_takeover_is_named(t: &TestDb) {
     locks.take_over(&key, 1, &secret(), LockId::random(), "another tab").await.unwrap();
     let lost = lost(&locks.acting_for(&secret()), first.id()).await;
     assert_eq!((told(&lost.why), lost.held_now.map(|holder| holder.owner)), (&secret(), Some(secret())));
-}
-
-pub async fn anonymous_lock_request_gets_a_reply_without_identity(t: &TestDb) {
-    let (locks, key) = (showing(t, ShowOwner::Anonymous), key());
-    let lease = locks.try_lock(&key, &hidden()).await.unwrap();
-    let asked = locks.request(&key, 1, &secret(), "please").await.unwrap();
-    assert_eq!(asked.by, secret());
-    let asking = locks.requests(lease.id()).await.unwrap();
-    says_nothing(&asking);
-    // Nor can it be guessed.
-    let guessed = locks.answer_request(lease.id(), "secret-id", TransferReply::Declined { message: "no".into() }).await;
-    assert!(matches!(guessed, Err(AnswerError::NotAsked { .. })), "{guessed:?}");
-    assert!(matches!(locks.hand_over(lease.id(), "secret-id").await, Err(AnswerError::NotAsked { .. })));
-    let who = asking[0].by.id.clone();
-    let no = TransferReply::Declined { message: "no".into() };
-    let answered = locks.answer_request(lease.id(), &who, no.clone()).await.unwrap();
-    assert_eq!((&answered.by.id, answered.answer.as_ref()), (&who, Some(&no)));
-    assert_eq!(locks.request(&key, 1, &secret(), "please").await.unwrap().answer, Some(no));
-    // The same pseudonym for a repeated request.
-    assert_eq!(locks.requests(lease.id()).await.unwrap()[0].by.id, who);
-    says_nothing(locks.hand_over(lease.id(), &who).await.unwrap());
-    let reserved = locks.try_lock(&key, &hidden()).await.unwrap_err();
-    assert!(matches!(reserved, LockError::Reserved { .. }));
-    says_nothing(reserved);
-    let lost = lost(&locks.acting_for(&hidden()), lease.id()).await;
-    assert!(told(&lost.why).is_hidden());
-    says_nothing(lost);
-    assert_eq!(locks.try_lock(&key, &secret()).await.unwrap().holder().owner, secret());
 }

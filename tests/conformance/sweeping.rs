@@ -11,6 +11,7 @@ use tenure::{
     lock_manager::Swept,
 };
 use tokio::sync::Barrier;
+use tokio::task::JoinSet;
 
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
 
@@ -26,15 +27,14 @@ pub async fn sweep_removes_old_ended_leases_only(t: &TestDb) {
     let released = t.locks.try_lock(&key("released"), &kim()).await.unwrap();
     t.locks.release_lock(released.id()).await.unwrap();
     let ran_out = t.locks.try_lock(&key("ran out"), &lee()).await.unwrap();
-    t.locks.request(&key("ran out"), 1, &kim(), "please").await.unwrap();
     // The rows must be older than their expiry.
     t.clock.advance(30 * DAY);
-    assert_eq!(sweep(t, &kind).await, Swept { keys: 0, history: 1, requests: 0 });
+    assert_eq!(sweep(t, &kind).await, Swept { keys: 0, history: 1 });
     t.clock.advance(TTL);
     let held = t.locks.try_lock(&key("held"), &kim()).await.unwrap();
     let lately = t.locks.try_lock(&key("lately"), &lee()).await.unwrap();
     t.locks.release_lock(lately.id()).await.unwrap();
-    assert_eq!(sweep(t, &kind).await, Swept { keys: 2, history: 1, requests: 1 });
+    assert_eq!(sweep(t, &kind).await, Swept { keys: 2, history: 1 });
     assert_eq!(t.locks.check_lock(held.id()).await.unwrap().holder().generation, 1);
     let lost = async |lease: &Lease| match t.locks.check_lock(lease.id()).await {
         Err(tenure::error::LeaseError::NoLock(lost)) => lost.why,
@@ -58,10 +58,11 @@ pub async fn swept_key_continues_above_all_earlier_generations(t: &TestDb) {
     t.locks.try_lock(&quiet, &kim()).await.unwrap();
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await.keys, 2);
-    // By all ways of inserting a row: alone, in a set, and from another process.
+    // By all ways of inserting a row: alone, beside others, and from another process.
     assert_eq!(t.locks.try_lock(&busy, &lee()).await.unwrap().holder().generation, 6);
-    let set = t.locks.try_lock_all([quiet.clone(), never], &lee()).await.unwrap();
-    assert_eq!(set.leases().iter().map(|lease| lease.holder().generation).collect::<Vec<_>>(), [6, 6]);
+    for key in [&quiet, &never] {
+        assert_eq!(t.locks.try_lock(key, &lee()).await.unwrap().holder().generation, 6);
+    }
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await.keys, 3);
     let advisory = t.locks.clone().with_policy(&kind, LockPolicy::advisory());
@@ -101,72 +102,21 @@ pub async fn sweeping_advisory_slots_keeps_live_leases(t: &TestDb) {
     assert_eq!(short.try_lock(&key, &lee()).await.unwrap().holder().generation, 5);
 }
 
-pub async fn key_with_sharers_or_watchers_is_not_swept(t: &TestDb) {
-    for policy in [LockPolicy::shared(), LockPolicy::advisory()] {
-        let (key, kind) = (LockKey::new(random(), "1"), random());
-        let locks = t.locks.clone().with_policy(key.kind(), policy).with_policy(kind, policy);
-        let first = if policy.is_shared() {
-            locks.try_lock_shared(&key, &kim()).await.unwrap()
-        } else {
-            locks.try_lock(&key, &kim()).await.unwrap()
-        };
-        t.clock.advance(MINUTE);
-        assert_eq!(locks.sweep(DAY).of_type(key.kind()).run().await.unwrap(), Swept::default());
-        if policy.is_shared() {
-            let refused = locks.try_lock(&key, &lee()).await;
-            assert!(matches!(refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()));
-        }
-        locks.release_lock(first.id()).await.unwrap();
-        t.clock.advance(2 * DAY);
-        // The slot of the lease, and the row of the key.
-        let swept = locks.sweep(DAY).of_type(key.kind()).run().await.unwrap();
-        assert_eq!((swept.keys, swept.history), (2, 1));
-        assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
-    }
-}
-
-pub async fn share_acquired_during_a_sweep_blocks_others(t: &TestDb) {
-    let kind = random();
-    let locks = t.locks.clone().with_policy(&kind, LockPolicy::shared());
-    let key = LockKey::new(&kind, "1");
-    for round in 0..15 {
-        let before = locks.try_lock_shared(&key, &kim()).await.unwrap();
-        locks.release_lock(before.id()).await.unwrap();
-        t.clock.advance(40 * DAY);
-        let together = Barrier::new(2);
-        let sweeping = async {
-            together.wait().await;
-            locks.sweep(30 * DAY).of_type(&kind).run().await.unwrap()
-        };
-        let sharing = async {
-            together.wait().await;
-            locks.try_lock_shared(&key, &lee()).await.unwrap()
-        };
-        let (_, lease) = tokio::join!(sweeping, sharing);
-        assert!(lease.holder().generation > before.holder().generation, "round {round}");
-        let refused = locks.try_lock(&key, &kim()).await;
-        assert!(matches!(refused, Err(LockError::AlreadyLocked(_))), "round {round}: {refused:?}");
-        let refused = locks.try_lock_all([key.clone()], &kim()).await;
-        assert!(matches!(refused, Err(LockError::SomeLocked { .. })), "round {round}: {refused:?}");
-        locks.release_lock(lease.id()).await.unwrap();
-    }
-}
-
 pub async fn a_late_duplicate_is_refused_until_the_history_is_swept(t: &TestDb) {
     let (key, id) = (LockKey::new(random(), "1"), LockId::random());
     let lease = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
     t.locks.release_lock(lease.id()).await.unwrap();
     t.clock.advance(31 * DAY);
     let swept = t.locks.sweep(30 * DAY).keeping_history_for(60 * DAY).of_type(key.kind()).run().await.unwrap();
-    assert_eq!(swept, Swept { keys: 1, history: 0, requests: 0 });
+    assert_eq!(swept, Swept { keys: 1, history: 0 });
     // The row is deleted, and the history still has it.
     assert!(matches!(t.locks.try_lock_as(&key, &kim(), id.clone()).await, Err(LockError::LockIdUsed(_))));
-    let again = t.locks.try_lock_all_as([key.clone()], &kim(), id.clone()).await.unwrap();
-    assert_eq!(again.leases()[0].holder().generation, 2);
-    t.locks.release_set(again.set()).await.unwrap();
+    let again = t.locks.try_lock(&key, &kim()).await.unwrap();
+    assert_eq!(again.holder().generation, 2);
+    t.locks.release_lock(again.id()).await.unwrap();
     t.clock.advance(31 * DAY);
     let swept = t.locks.sweep(60 * DAY).keeping_history_for(60 * DAY).of_type(key.kind()).run().await.unwrap();
-    assert_eq!(swept, Swept { keys: 0, history: 1, requests: 0 });
+    assert_eq!(swept, Swept { keys: 0, history: 1 });
     // The horizon: a forgotten key cannot be distinguished from an unknown one. The generation still rises.
     assert_eq!(t.locks.try_lock_as(&key, &kim(), id).await.unwrap().holder().generation, 3);
 }
@@ -207,18 +157,22 @@ pub async fn sweep_of_resumable_leases_is_refused(t: &TestDb) {
     }
     assert_eq!(t.locks.history().of_type(&kind).run().await.unwrap().items.len(), 1);
     let swept = t.locks.sweep(DAY).of_type(&kind).run().await.unwrap();
-    assert_eq!(swept, Swept { keys: 1, history: 1, requests: 0 });
+    assert_eq!(swept, Swept { keys: 1, history: 1 });
 }
 
 pub async fn more_than_a_slice_is_swept_to_the_last_row(t: &TestDb) {
     let (kind, owner) = (random(), Owner::new(random(), "Kim"));
     for part in 0..9 {
-        let keys = (0..256).map(|at| LockKey::new(&kind, format!("{part}-{at}")));
-        let set = t.locks.try_lock_all(keys, &owner).await.unwrap();
-        t.locks.release_set(set.set()).await.unwrap();
+        let mut taking = JoinSet::new();
+        for at in 0..256 {
+            let (locks, key, owner) = (t.locks.clone(), LockKey::new(&kind, format!("{part}-{at}")), owner.clone());
+            taking.spawn(async move { locks.try_lock(&key, &owner).await.unwrap() });
+        }
+        taking.join_all().await;
+        assert_eq!(t.locks.release_all(&owner.id).await.unwrap().len(), 256);
     }
     t.clock.advance(40 * DAY);
-    assert_eq!(sweep(t, &kind).await, Swept { keys: 9 * 256, history: 9 * 256, requests: 0 });
+    assert_eq!(sweep(t, &kind).await, Swept { keys: 9 * 256, history: 9 * 256 });
     assert_eq!(sweep(t, &kind).await, Swept::default());
 }
 
@@ -315,9 +269,11 @@ pub async fn generation_strictly_rises_through_takes_ends_and_sweeps(t: &TestDb)
                     live.push(lease);
                 }
                 3 => {
-                    if let Ok(set) = t.locks.try_lock_all(keys.clone(), &kim()).await {
-                        set.leases().iter().for_each(&mut granted);
-                        live.extend(set.leases().iter().cloned());
+                    for key in &keys {
+                        if let Ok(lease) = t.locks.try_lock(key, &kim()).await {
+                            granted(&lease);
+                            live.push(lease);
+                        }
                     }
                 }
                 4 | 5 if !live.is_empty() => {
@@ -333,4 +289,21 @@ pub async fn generation_strictly_rises_through_takes_ends_and_sweeps(t: &TestDb)
             }
         }
     }
+}
+
+pub async fn live_advisory_lease_is_not_swept(t: &TestDb) {
+    let key = LockKey::new(random(), "1");
+    let locks = t.locks.clone().with_policy(key.kind(), LockPolicy::advisory());
+    let first = locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(MINUTE);
+    // The row that carries the generation is, and the floor keeps it.
+    let swept = locks.sweep(DAY).of_type(key.kind()).run().await.unwrap();
+    assert_eq!((swept.keys, swept.history), (1, 0));
+    assert_eq!(locks.check_lock(first.id()).await.unwrap().holder().generation, 1);
+    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
+    locks.release_lock(first.id()).await.unwrap();
+    t.clock.advance(2 * DAY);
+    let swept = locks.sweep(DAY).of_type(key.kind()).run().await.unwrap();
+    assert_eq!((swept.keys, swept.history), (3, 2));
+    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 3);
 }

@@ -130,19 +130,6 @@ pub async fn wait_times_out_and_names_the_holder(t: &TestDb) {
     assert_eq!(Events::of(&t.locks, &key).await.waiting, 0);
 }
 
-pub async fn hand_over_goes_to_its_recipient_before_waiters(t: &TestDb) {
-    let key = key();
-    let held = t.locks.try_lock(&key, &kim()).await.unwrap();
-    let first = waits(&t.locks, &key, &Owner::new("first", "First"), 1).await;
-    let second = waits(&t.locks, &key, &lee(), 2).await;
-    t.locks.request(&key, 1, &lee(), "please").await.unwrap();
-    t.locks.hand_over(held.id(), "lee").await.unwrap();
-    let lees = second.await.unwrap().unwrap();
-    assert_eq!((&lees.holder().owner, lees.holder().generation), (&lee(), 3));
-    t.locks.release_lock(lees.id()).await.unwrap();
-    assert_eq!(first.await.unwrap().unwrap().holder().generation, 4);
-}
-
 pub async fn lock_id_has_one_queue_position(t: &TestDb) {
     let (key, id, process) = (key(), LockId::random(), t.process_with_poll_interval(Duration::from_secs(3600)).await);
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();

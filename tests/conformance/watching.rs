@@ -62,7 +62,6 @@ fn short(event: &LockEvent) -> String {
         }
         LockEvent::Acquired(holder) => format!("{} by {}", holder.generation, holder.owner.id),
         LockEvent::Resumed(holder) => format!("{} goes on", holder.generation),
-        LockEvent::Reserved(holder) => format!("{} kept for {}", holder.generation, holder.owner.id),
         LockEvent::PresenceChanged(holder) => format!("{} is {:?}", holder.generation, holder.presence()),
         LockEvent::Ended { holder, why } => {
             let how = match why {
@@ -70,12 +69,10 @@ fn short(event: &LockEvent) -> String {
                 LeaseLossReason::Expired { .. } => "expired".into(),
                 LeaseLossReason::Broken { by, reason, .. } => format!("broken by {}: {reason}", by.id),
                 LeaseLossReason::TakenOver { by, reason, .. } => format!("taken over by {}: {reason}", by.id),
-                LeaseLossReason::HandedOver { to, .. } => format!("handed over to {}", to.id),
                 other => format!("{other:?}"),
             };
             format!("{} of {} {how}", holder.generation, holder.owner.id)
         }
-        LockEvent::Requested(request) => format!("{} asks for {}: {}", request.by.id, request.generation, request.note),
         LockEvent::Waiting { waiting, .. } => format!("{waiting} wait"),
         LockEvent::VersionChanged { version, .. } => format!("version {}", version.number()),
         other => format!("{other:?}"),
@@ -89,14 +86,12 @@ fn park() -> Owner {
 pub async fn first_event_is_a_snapshot_of_each_key(t: &TestDb) {
     let (held, free) = (key(), key());
     let lease = t.locks.try_lock(&held, &kim()).await.unwrap();
-    t.locks.request(&held, 1, &lee(), "please").await.unwrap();
     let mut events = t.locks.watch([free.clone(), held.clone(), free.clone()]).unwrap();
     let Some(LockEvent::Snapshot { missed: false, keys }) = events.next().await else { panic!("no snapshot") };
     let [first, second] = &keys[..] else { panic!("{keys:?}") };
-    assert_eq!((&first.key, first.generation, first.holders.len(), first.requests.len()), (&free, 0, 0, 0));
+    assert_eq!((&first.key, first.generation, first.holders.len()), (&free, 0, 0));
     assert_eq!((&second.key, second.generation, second.waiting), (&held, 1, 0));
     assert_eq!(second.holders, [tenure::lease::Holder::clone(lease.holder())]);
-    assert_eq!((&second.requests[0].by, &*second.requests[0].note), (&lee(), "please"));
     assert!(matches!(t.locks.watch([LockKey::new("", "1")]), Err(tenure::error::LockError::InvalidKey { .. })));
 }
 
@@ -123,15 +118,12 @@ pub async fn every_end_of_a_lease_is_reported_with_author_and_reason(t: &TestDb)
     assert_eq!(events.short().await, "5 by kim");
     // An owner who holds nothing in other tests.
     let (id, next) = (random(), |id: &str| Owner::new(id, "Next"));
-    t.locks.request(&key, 5, &next(&id), "").await.unwrap();
-    assert_eq!(events.short().await, format!("{id} asks for 5: "));
-    t.locks.hand_over(moved.id(), &id).await.unwrap();
-    assert_eq!(events.short().await, format!("5 of kim handed over to {id}"));
-    assert_eq!(events.short().await, format!("6 kept for {id}"));
+    t.locks.release_lock(moved.id()).await.unwrap();
+    assert_eq!(events.short().await, "5 of kim released");
     t.locks.try_lock(&key, &next(&id)).await.unwrap();
-    assert_eq!(events.short().await, format!("7 by {id}"));
+    assert_eq!(events.short().await, format!("6 by {id}"));
     assert_eq!(t.locks.release_all(&id).await.unwrap().len(), 1);
-    assert_eq!(events.short().await, format!("7 of {id} released"));
+    assert_eq!(events.short().await, format!("6 of {id} released"));
 }
 
 pub async fn releasing_save_reports_release_and_version(t: &TestDb) {
@@ -162,18 +154,10 @@ pub async fn releasing_save_reports_release_and_version(t: &TestDb) {
     assert_eq!(events.short().await, "version 2");
 }
 
-pub async fn transfer_requests_and_waiters_are_reported(t: &TestDb) {
+pub async fn waiters_are_reported(t: &TestDb) {
     let key = key();
     t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut events = Events::of(&t.locks, &key).await;
-    t.locks.request(&key, 1, &lee(), "please").await.unwrap();
-    assert_eq!(events.short().await, "lee asks for 1: please");
-    // A repeated request is no event; another note is.
-    t.clock.advance(Duration::from_secs(1));
-    t.locks.request(&key, 1, &lee(), "please").await.unwrap();
-    t.db.look_now().await.unwrap();
-    t.locks.request(&key, 1, &lee(), "now, please").await.unwrap();
-    assert_eq!(events.short().await, "lee asks for 1: now, please");
     let waiting = tokio::spawn(t.locks.lock(&key, &lee()).within(MINUTE).into_future());
     assert_eq!(events.short().await, "1 wait");
     waiting.abort();
@@ -210,35 +194,6 @@ pub async fn resumed_lease_is_reported(t: &TestDb) {
     assert_eq!(events.short().await, "1 goes on");
 }
 
-pub async fn shared_holders_are_reported_one_by_one(t: &TestDb) {
-    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
-    let prices = LockKey::new("PriceList", random());
-    let mut events = Events::of(&locks, &prices).await;
-    let one = locks.try_lock_shared(&prices, &kim()).await.unwrap();
-    let other = locks.try_lock_shared(&prices, &lee()).await.unwrap();
-    let waiting = tokio::spawn(locks.lock(&prices, &park()).within(MINUTE).into_future());
-    events.until_waiting(1).await;
-    locks.release_lock(other.id()).await.unwrap();
-    assert_eq!(events.short().await, "2 of lee released");
-    locks.release_lock(one.id()).await.unwrap();
-    assert_eq!(events.short().await, "1 of kim released");
-    assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 3);
-    assert_eq!(events.short().await, "3 by park");
-}
-
-pub async fn set_events_are_reported_per_key(t: &TestDb) {
-    let (one, other) = (key(), key());
-    let mut events = [Events::of(&t.locks, &one).await, Events::of(&t.locks, &other).await];
-    let set = t.locks.try_lock_all([one, other], &kim()).await.unwrap();
-    for events in &mut events {
-        assert_eq!(events.short().await, "1 by kim");
-    }
-    t.locks.release_set(set.set()).await.unwrap();
-    for events in &mut events {
-        assert_eq!(events.short().await, "1 of kim released");
-    }
-}
-
 pub async fn hidden_holders_are_redacted_for_watchers(t: &TestDb) {
     let locks = t.locks.clone().with_policy("Secret", LockPolicy::exclusive().showing(ShowOwner::Anonymous));
     let key = LockKey::new("Secret", random());
@@ -247,16 +202,11 @@ pub async fn hidden_holders_are_redacted_for_watchers(t: &TestDb) {
         seen.push((viewer.id.clone(), Events::of(&locks.acting_for(&viewer), &key).await));
     }
     locks.try_lock(&key, &kim()).await.unwrap();
-    locks.request(&key, 1, &lee(), "please").await.unwrap();
     t.db.look_now().await.unwrap();
     locks.break_lock(&key, 1, &lee(), "urgent").await.unwrap();
     for (viewer, mut events) in seen {
         let Some(LockEvent::Acquired(holder)) = events.next().await else { panic!("not acquired") };
         assert_eq!(holder.owner.is_hidden(), viewer != "kim");
-        let Some(LockEvent::Requested(request)) = events.next().await else { panic!("not asked for") };
-        // Its holder addresses the requester by a pseudonym, and only those two see the note.
-        assert_eq!((request.by.id == "lee", request.by.name == "Lee Junho"), (viewer == "lee", viewer == "lee"));
-        assert_eq!(request.note, if viewer == "park" { "" } else { "please" });
         let Some(LockEvent::Ended { holder, why: LeaseLossReason::Broken { by, .. } }) = events.next().await else {
             panic!("no end")
         };

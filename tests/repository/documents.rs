@@ -140,7 +140,7 @@ fn every_requirement_has_a_verdict_and_evidence() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Words that CONTRIBUTING.md replaces: a holder or a requester, and what it does.
+/// Words that CONTRIBUTING.md replaces.
 #[test]
 fn texts_use_the_words_of_the_glossary() {
     const PLACES: [&str; 6] = ["src", "web/src", "derive/src", "server/src", "shop/src", "docs"];

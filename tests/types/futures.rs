@@ -11,8 +11,7 @@ use tenure::{
     VersionToken, Wait,
     aggregate::Condition,
     error::DatabaseError,
-    lease::TransferReply,
-    lock_manager::{LeaseGuard, LeaseSet},
+    lock_manager::LeaseGuard,
     storage::ConnectOptions,
     unit_of_work::{LockSet, Retry},
     version::Merge,
@@ -39,20 +38,10 @@ fn up(counter: &mut Counter) -> Result<(), Infallible> {
 }
 
 #[expect(dead_code, reason = "it is compiled, and never run")]
-fn locks(
-    locks: &LockManager,
-    id: &LockId,
-    key: &LockKey,
-    owner: &Owner,
-    (set, guard): (&LeaseSet, LeaseGuard),
-    tx: &mut Transaction,
-    answer: &TransferReply,
-) {
+fn locks(locks: &LockManager, id: &LockId, key: &LockKey, owner: &Owner, guard: LeaseGuard, tx: &mut Transaction) {
     let soon = Duration::from_secs(1);
     spawned(locks.try_lock(key, owner));
     spawned(locks.try_lock_as(key, owner, id.clone()));
-    spawned(locks.try_lock_shared(key, owner));
-    spawned(locks.try_lock_shared_as(key, owner, id.clone()));
     spawned(locks.lock(key, owner).within(soon).into_future());
     spawned(locks.hold(key, owner).within(soon).into_future());
     spawned(guard.lost());
@@ -63,13 +52,7 @@ fn locks(
     spawned(tx.holding(key, id));
     spawned(tx.releasing(key, id));
     spawned(tx.from_form(key, Some(id)));
-    spawned(locks.try_lock_all([key.clone()], owner));
-    spawned(locks.try_lock_all_as([key.clone()], owner, id.clone()));
     spawned(locks.check_lock(id));
-    spawned(locks.check_set(set));
-    spawned(locks.keep_set_alive(set));
-    spawned(locks.release_set(set));
-    spawned(locks.guard_set(tx, set));
     spawned(locks.release_lock(id));
     spawned(locks.release_within(tx, id));
     spawned(locks.guard(tx, id));
@@ -81,10 +64,6 @@ fn locks(
     spawned(locks.keep_alive(&[]));
     spawned(locks.keep_alive_with(&[]));
     spawned(locks.expire_within(id, soon));
-    spawned(locks.request(key, 1, owner, ""));
-    spawned(locks.requests(id));
-    spawned(locks.answer_request(id, "", answer.clone()));
-    spawned(locks.hand_over(id, ""));
     spawned(locks.held_by_type());
     #[cfg(feature = "opentelemetry")]
     spawned(locks.observe(soon));

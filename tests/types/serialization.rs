@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json, to_value};
 use tenure::clock::ManualClock;
 use tenure::error::{LeaseError, UpdateError};
-use tenure::lease::{Cursor, LeaseState, Presence, TransferReply};
+use tenure::lease::{Cursor, LeaseState, Presence};
 use tenure::storage::ConnectOptions;
 use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, Version};
 
@@ -59,7 +59,7 @@ async fn listed_locks_have_times_in_milliseconds_and_no_secret() {
         *holder,
         json!({"key": {"kind": "Order", "id": "17"}, "owner": {"id": "kim", "name": "Kim Minji"},
                "generation": 1, "since_ms": since, "last_active_ms": since, "last_input_ms": since, "remaining_ms": 298_500,
-               "ttl_ms": 300_000, "idle_ms": 1_500, "silent_ms": 1_500, "shared": false})
+               "ttl_ms": 300_000, "idle_ms": 1_500, "silent_ms": 1_500})
     );
     assert_eq!(written["items"][0]["state"], json!("held"));
     let next: Cursor = serde_json::from_value(written["next"].clone()).unwrap();
@@ -69,14 +69,6 @@ async fn listed_locks_have_times_in_milliseconds_and_no_secret() {
     locks.break_lock(&lease.holder().key, 1, &Owner::new("lee", "Lee"), "waiting").await.unwrap();
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(lease.id()).await else { panic!("it was broken") };
     assert_eq!(to_value(&lost).unwrap()["why"]["reason_code"], json!("broken"));
-}
-
-#[test]
-fn replies_name_their_kind() {
-    let later = TransferReply::Later(Duration::from_secs(300));
-    assert_eq!(to_value(later).unwrap(), json!({"later": {"within_ms": 300_000}}));
-    let declined = TransferReply::Declined { message: "soon".into() };
-    assert_eq!(to_value(declined).unwrap(), json!({"declined": {"message": "soon"}}));
 }
 
 #[tokio::test]

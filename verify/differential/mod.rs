@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime};
 
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, LeaseRow, Past, Place, RequestRow, Rows, decide};
-use crate::lease::operations::{Attempt, AttemptAll, KeyState, LockAnswer, LockOp};
+use crate::lease::engine::{Answer, LeaseRow, Past, Place, Rows, decide};
+use crate::lease::operations::{Attempt, KeyState, LockAnswer, LockOp};
 use crate::lease::{Holder, LockId};
 use crate::row_lock::Wait;
 use crate::storage::Backend;
@@ -127,8 +127,7 @@ impl Comparison {
                 });
                 expected.floors.clear();
                 let found = after.remove(&number).unwrap_or_default();
-                let known: BTreeSet<Vec<u8>> =
-                    case.locks.iter().map(|lock| lock.to_vec()).chain(reservation(op)).collect();
+                let known: BTreeSet<Vec<u8>> = case.locks.iter().map(|lock| lock.to_vec()).collect();
                 let (expected, normal) = (normal_rows(&expected, &known), normal_rows(&found, &known));
                 let decided = match &decided {
                     Ok(answer) => describe(answer),
@@ -188,7 +187,6 @@ impl Comparison {
         let backend = &self.backend;
         Ok(match op {
             Op::Take(request) => Answer::Taken(backend.try_lock(request).await?),
-            Op::TakeAll(requests) => Answer::TakenAll(backend.try_lock_all(requests).await?),
             Op::Check(proof) if form != Form::Within => Answer::Lease(backend.check_lock(proof).await?),
             Op::Check(proof) => {
                 let mut transaction = backend.begin(Wait::default(), None).await?;
@@ -214,12 +212,6 @@ impl Comparison {
                 Answer::TakenOver(backend.take_over(request, *generation, REASON).await?)
             }
             Op::ReleaseAll(owner) => Answer::Released(backend.release_all(owner).await?),
-            Op::Ask { .. } => Answer::Asked(backend.request(&op.asking().expect("it asks")).await?),
-            Op::Requests(proof) => Answer::Requests(backend.requests(proof).await?),
-            Op::Reply(proof, asker, reply) => Answer::Replied(backend.answer_request(proof, asker, reply).await?),
-            Op::HandOver(proof, to, reservation) => {
-                Answer::HandedOver(backend.hand_over(proof, to, *reservation).await?)
-            }
             Op::Resume(proof, key) => {
                 let mut transaction = backend.begin(Wait::default(), None).await?;
                 let resumed = transaction.resume(proof, key).await?;
@@ -250,14 +242,6 @@ fn asked(case: &Case, random: &mut Random) -> (Op, Form) {
     (op, form)
 }
 
-/// The lock id that an operation brings for a reservation.
-fn reservation(op: &Op) -> Option<Vec<u8>> {
-    match op {
-        Op::HandOver(_, _, reservation) => Some(reservation.to_vec()),
-        _ => None,
-    }
-}
-
 fn of_question(question: &LockOp, answer: LockAnswer) -> Answer {
     match (question, answer) {
         (LockOp::Take(_), LockAnswer::Yours(holder)) => Answer::Taken(Attempt::Granted(holder)),
@@ -276,9 +260,6 @@ fn by_case(rows: Rows) -> BTreeMap<usize, Rows> {
     }
     for (lock, past) in rows.past {
         cases.entry(number(past.key.id())).or_default().past.insert(lock, past);
-    }
-    for (place, row) in rows.requests {
-        cases.entry(number(place.key.id())).or_default().requests.insert(place, row);
     }
     cases
 }
@@ -305,8 +286,7 @@ fn normal_rows(rows: &Rows, known: &BTreeSet<Vec<u8>>) -> Rows {
     }
 }
 
-/// An answer as a text. If a lock id requests twice within one millisecond, the fast form of SQLite returns the first heartbeat time. The
-/// refused locks of a set may differ, except for the one that decides the answer.
+/// An answer as a text. If a lock id requests twice within one millisecond, the fast form of SQLite returns the first heartbeat time.
 fn describe(answer: &Answer) -> String {
     let granted = |holder: &Holder| {
         let again = holder.last_active == holder.since + Duration::from_millis(1);
@@ -315,18 +295,6 @@ fn describe(answer: &Answer) -> String {
     };
     match answer {
         Answer::Taken(Attempt::Granted(holder)) => format!("Granted {:?}", granted(holder)),
-        Answer::TakenAll(AttemptAll::Refused(refused)) => {
-            let held = refused.iter().any(|(_, attempt)| matches!(attempt, Attempt::Held(_) | Attempt::Reserved(_)));
-            let used = refused.iter().find_map(|(at, attempt)| match attempt {
-                Attempt::Used(no_lock) => Some((at, &no_lock.key, &no_lock.why)),
-                _ => None,
-            });
-            match used {
-                Some(used) => format!("Refused {used:?}"),
-                None if held => format!("Refused {refused:?}"),
-                None => "Refused, lost".to_owned(),
-            }
-        }
         Answer::Released(released) => {
             let mut released: Vec<String> = released.iter().map(|holder| format!("{holder:?}")).collect();
             released.sort();
@@ -359,14 +327,13 @@ fn lines(rows: &Rows, now: i64) -> Vec<String> {
     let from_now = |at: i64| i128::from(at) - i128::from(now);
     let lease = |row: &LeaseRow| {
         format!(
-            "{} {:?} lock {} gen {} {} {:?}{}{} since {} last {} input {} expires {} ttl {} idle {:?} hard {}",
+            "{} {:?} lock {} gen {} {} {:?}{} since {} last {} input {} expires {} ttl {} idle {:?} hard {}",
             row.place.key.id(),
             hash(&row.place.slot),
             hash(&row.lock),
             row.generation,
             row.owner.id,
             row.shown,
-            if row.shared { " shared" } else { "" },
             if row.ended { " ended" } else { "" },
             from_now(row.since),
             from_now(row.last_active),
@@ -386,17 +353,8 @@ fn lines(rows: &Rows, now: i64) -> Vec<String> {
             key.id()
         )
     };
-    let request = |row: &RequestRow| {
-        let RequestRow { key, asker, handle, generation, note, since, expires_at, later_until, declined } = row;
-        let (since, expires, later) = (from_now(*since), from_now(*expires_at), later_until.map(from_now));
-        format!(
-            "request {} {asker:?} {handle:?} gen {generation} {note:?} since {since} expires {expires} later {later:?} \
-             declined {declined:?}",
-            key.id()
-        )
-    };
     let leases = rows.leases.values().map(lease);
-    leases.chain(rows.past.values().map(past)).chain(rows.requests.values().map(request)).collect()
+    leases.chain(rows.past.values().map(past)).collect()
 }
 
 #[cfg(feature = "sqlite")]

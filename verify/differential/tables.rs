@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::lease::engine::{How, LeaseRow, Past, Place, RequestPlace, RequestRow, Rows};
+use crate::lease::engine::{How, LeaseRow, Past, Place, Rows};
 use crate::lease::{LockKey, Owner, ShowOwner};
 use crate::row_lock::Wait;
 use crate::storage::Backend;
@@ -97,20 +97,17 @@ impl Dialect {
 
     /// Inserts all rows of several cases.
     pub(super) async fn write(self, backend: &dyn Backend, cases: impl Iterator<Item = &Rows>) {
-        let (mut leases, mut past, mut requests) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut leases, mut past) = (Vec::new(), Vec::new());
         let mut floors = BTreeMap::new();
         for rows in cases {
             leases.extend(rows.leases.values().map(|row| self.lease(row)));
             past.extend(rows.past.values().map(|past| self.past(past)));
-            requests.extend(rows.requests.values().map(|row| self.request(row)));
             floors.extend(rows.floors.iter().map(|(kind, floor)| (kind.clone(), format!("('{kind}', {floor})"))));
         }
         let floors: Vec<String> = floors.into_values().collect();
-        let asker = if self.is_mysql() { "asker, " } else { "" };
         let tables = [
             (format!("tenure_lock ({LEASE})"), leases),
             (format!("tenure_lock_history ({PAST})"), past),
-            (format!("tenure_lock_request ({asker}{REQUEST})"), requests),
             ("tenure_lock_floor (kind, generation)".to_owned(), floors),
         ];
         let inserts = tables.iter().filter(|(_, rows)| !rows.is_empty());
@@ -119,7 +116,7 @@ impl Dialect {
     }
 
     fn lease(self, row: &LeaseRow) -> String {
-        let LeaseRow { place, generation, lock, owner, shown, shared, .. } = row;
+        let LeaseRow { place, generation, lock, owner, shown, .. } = row;
         let values = [
             text(place.key.kind()),
             text(place.key.id()),
@@ -130,7 +127,6 @@ impl Dialect {
             text(&owner.name),
             optional(owner.role.as_deref()),
             shown.stored().to_string(),
-            self.flag(*shared).to_owned(),
             Self::number(row.since),
             Self::number(row.last_active),
             Self::number(row.active_at),
@@ -167,28 +163,6 @@ impl Dialect {
         format!("({})", values.join(", "))
     }
 
-    fn request(self, row: &RequestRow) -> String {
-        let RequestRow { key, asker, handle, generation, note, since, expires_at, later_until, declined } = row;
-        let mut values = vec![
-            text(key.kind()),
-            text(key.id()),
-            text(&asker.id),
-            text(&asker.name),
-            optional(asker.role.as_deref()),
-            text(handle),
-            Self::number(*generation),
-            text(note),
-            Self::number(*since),
-            Self::number(*expires_at),
-            later_until.map_or_else(|| "null".to_owned(), Self::number),
-            optional(declined.as_deref()),
-        ];
-        if self.is_mysql() {
-            values.insert(0, format!("unhex(sha2({}, 256))", text(&asker.id)));
-        }
-        format!("({})", values.join(", "))
-    }
-
     /// Reads all rows of a type of keys.
     pub(super) async fn read(self, backend: &dyn Backend, kind: &str) -> Rows {
         let mut rows = Rows::default();
@@ -206,7 +180,6 @@ impl Dialect {
             words("owner_name"),
             words("owner_role"),
             number("shown_as"),
-            flag("shared"),
             number("since"),
             number("last_active"),
             number("active_at"),
@@ -224,7 +197,6 @@ impl Dialect {
                 lock: texts.bytes(),
                 owner: texts.person().expect("an owner"),
                 shown: ShowOwner::from_stored(texts.number()),
-                shared: texts.number() != 0,
                 since: texts.number(),
                 last_active: texts.number(),
                 active_at: texts.number(),
@@ -272,45 +244,14 @@ impl Dialect {
             };
             rows.past.insert(past.lock.clone(), past);
         }
-        let columns = [
-            words("id"),
-            words("asker_id"),
-            words("asker_name"),
-            words("asker_role"),
-            words("handle"),
-            number("generation"),
-            words("note"),
-            number("since"),
-            number("expires_at"),
-            number("later_until"),
-            words("declined"),
-        ];
-        for texts in self.run(backend, from(&columns, "tenure_lock_request")).await {
-            let mut texts = Reader(texts.into_iter());
-            let row = RequestRow {
-                key: LockKey::new(kind, texts.text()),
-                asker: texts.person().expect("an asker"),
-                handle: texts.text(),
-                generation: texts.number(),
-                note: texts.text(),
-                since: texts.number(),
-                expires_at: texts.number(),
-                later_until: texts.optional_number(),
-                declined: texts.optional(),
-            };
-            rows.requests.insert(RequestPlace { key: row.key.clone(), asker: row.asker.id.clone() }, row);
-        }
         rows
     }
 }
 
-const LEASE: &str = "kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared, since, \
+const LEASE: &str = "kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, since, \
                      last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended";
 const PAST: &str = "lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how, by_id, \
                     by_name, by_role, reason, idle, limited";
-const REQUEST: &str = "kind, id, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until, \
-                       declined";
-
 /// The texts here have no quotes in them.
 fn text(text: &str) -> String {
     format!("'{text}'")

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::random::Random;
-use crate::lease::engine::{How, LeaseRow, Operation, Past, Place, RequestPlace, RequestRow, Rows};
-use crate::lease::operations::{Asking, LockHash, LockOp, LockRequest, Proof};
-use crate::lease::{LockKey, LockPolicy, Owner, ShowOwner, TransferReply};
+use crate::lease::engine::{How, LeaseRow, Operation, Past, Place, Rows};
+use crate::lease::operations::{LockHash, LockOp, LockRequest, Proof};
+use crate::lease::{LockKey, LockPolicy, Owner, ShowOwner};
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
@@ -47,11 +47,6 @@ impl Case {
             let past = case.past(random, free.pop().expect("ten are enough"), now);
             case.rows.past.insert(past.lock.clone(), past);
         }
-        for _ in 0..random.one_of(&[0, 0, 1, 2, 3]) {
-            let request = case.request(random, now);
-            let place = RequestPlace { key: request.key.clone(), asker: request.asker.id.clone() };
-            case.rows.requests.insert(place, request);
-        }
         case
     }
 
@@ -59,7 +54,6 @@ impl Case {
     fn leases(&mut self, random: &mut Random, key: usize, free: &mut Vec<LockHash>, now: i64) {
         let place = Place::exclusive(&self.keys[key]);
         let slots = random.one_of(&[0, 0, 0, 1, 2, 3]);
-        let shared = slots > 0 && random.percent(60);
         if slots == 0 && random.percent(15) {
             return;
         }
@@ -68,16 +62,14 @@ impl Case {
         let mut exclusive = self.lease(random, place, lock, first, now);
         if slots > 0 {
             // Recorded like this in practice: the row follows the generations of the slots.
-            exclusive.ended = shared || random.percent(80);
-            exclusive.shared = shared;
+            exclusive.ended = random.percent(80);
             exclusive.generation += 3;
         }
         self.put(random, exclusive, now);
         for at in 0..slots {
             let lock = free.pop().expect("ten are enough");
             let place = Place { key: self.keys[key].clone(), slot: lock.to_vec() };
-            let mut slot = self.lease(random, place, lock, first + at, now);
-            slot.shared = shared && random.percent(80);
+            let slot = self.lease(random, place, lock, first + at, now);
             self.put(random, slot, now);
         }
     }
@@ -106,7 +98,6 @@ impl Case {
             lock: lock.to_vec(),
             owner: random.one_of(&self.owners),
             shown: random.one_of(&[ShowOwner::ByName, ShowOwner::ByRole, ShowOwner::Anonymous]),
-            shared: false,
             since,
             last_active: random.one_of(&[since, since, since + 1, now]),
             active_at: random.one_of(&[since, since, now, now - 7 * SECOND]),
@@ -116,11 +107,6 @@ impl Case {
             hard_until: now + random.one_of(&[12 * HOUR, 12 * HOUR, 12 * HOUR, MINUTE, SECOND, 0, -HOUR]),
             ended: random.percent(20),
         };
-        if random.percent(10) {
-            // A reservation.
-            (row.ttl, row.idle_limit, row.ended) = (0, None, false);
-            row.hard_until = row.expires_at;
-        }
         if random.percent(12) {
             edit(random, &mut row, now);
         }
@@ -128,8 +114,8 @@ impl Case {
     }
 
     fn past(&self, random: &mut Random, lock: LockHash, now: i64) -> Past {
-        let how = random.one_of(&[How::Released, How::Expired, How::Broken, How::TakenOver, How::HandedOver]);
-        let by = matches!(how, How::Broken | How::TakenOver | How::HandedOver) && random.percent(90);
+        let how = random.one_of(&[How::Released, How::Expired, How::Broken, How::TakenOver]);
+        let by = matches!(how, How::Broken | How::TakenOver) && random.percent(90);
         Past {
             lock: lock.to_vec(),
             key: self.keys[0].clone(),
@@ -143,25 +129,6 @@ impl Case {
             reason: (by && random.percent(90)).then(|| "a reason".to_owned()),
             idle: how == How::Expired && random.percent(30),
             limited: how == How::Expired && random.percent(30),
-        }
-    }
-
-    fn request(&self, random: &mut Random, now: i64) -> RequestRow {
-        let key = random.one_of(&self.keys);
-        let generations: Vec<i64> = match self.rows.leases.get(&Place::exclusive(&key)) {
-            Some(row) => vec![row.generation, row.generation, row.generation, row.generation - 1],
-            None => vec![1],
-        };
-        RequestRow {
-            key,
-            asker: random.one_of(&self.owners),
-            handle: format!("handle {}", random.below(1_000)),
-            generation: random.one_of(&generations),
-            note: random.one_of(&["please", "please ", "Please", ""]).to_owned(),
-            since: now - random.one_of(&[0, SECOND, MINUTE]),
-            expires_at: now + random.one_of(&[MINUTE, MINUTE, 1, 0, -MINUTE]),
-            later_until: random.one_of(&[None, None, Some(now + MINUTE), Some(now), Some(now - 1)]),
-            declined: random.one_of(&[None, None, None, Some("no".to_owned())]),
         }
     }
 
@@ -194,13 +161,12 @@ impl Case {
         let tight = LockPolicy::exclusive().absolute_limit(seconds(300)).expect("a valid policy");
         let exclusive = LockPolicy::exclusive();
         let policy =
-            random.one_of(&[exclusive, exclusive, idle, short, tight, LockPolicy::shared(), LockPolicy::advisory()]);
-        let shared = policy.is_shared() && random.percent(70);
+            random.one_of(&[exclusive, exclusive, idle, short, tight, LockPolicy::advisory(), LockPolicy::advisory()]);
         let Proof { lock, owner } = self.proof(random);
         let lock = if random.percent(50) { random.one_of(&self.locks) } else { lock };
         let owner = self.owners.iter().find(|known| owner.as_ref() == Some(&known.id) && random.percent(70));
         let owner = owner.cloned().unwrap_or_else(|| random.one_of(&self.owners));
-        LockRequest { key: self.keys[key].clone(), lock, owner, policy, shared }
+        LockRequest { key: self.keys[key].clone(), lock, owner, policy }
     }
 
     fn generation(&self, random: &mut Random, key: &LockKey) -> i64 {
@@ -217,63 +183,24 @@ impl Case {
         let time = Duration::from_millis(random.one_of(&[0, 1, 1_000, 60_000, 400_000, u64::MAX]));
         let generation = self.generation(random, &key);
         let which = random.below(2);
-        match random.below(40) {
+        match random.below(31) {
             0..8 => Op::Take(self.take(random, which)),
-            8..10 => {
-                let mut requests = vec![self.take(random, 0), self.take(random, 1)];
-                requests[1].owner = requests[0].owner.clone();
-                for request in &mut requests {
-                    // The lock id of a member is derived from its key, so it is in no row of another key.
-                    request.shared = false;
-                    if self.is_elsewhere(request) {
-                        request.lock = random.hash();
-                    }
-                }
-                if requests[0].lock == requests[1].lock {
-                    requests.truncate(1);
-                }
-                Op::TakeAll(requests)
-            }
-            10..12 => Op::Check(self.proof(random)),
-            12..16 => Op::Keep(self.proof(random), idle),
-            16..19 => Op::Extend(self.proof(random), time),
-            19..21 => Op::ExpireWithin(self.proof(random), time),
-            21..24 => Op::Release(self.proof(random)),
-            24 => Op::UndoGrant(self.lock(random), generation),
-            25 => Op::Break { key, generation, by },
-            26..28 => {
-                let request = LockRequest { key, shared: false, ..self.take(random, which) };
+            8..10 => Op::Check(self.proof(random)),
+            10..14 => Op::Keep(self.proof(random), idle),
+            14..17 => Op::Extend(self.proof(random), time),
+            17..19 => Op::ExpireWithin(self.proof(random), time),
+            19..22 => Op::Release(self.proof(random)),
+            22 => Op::UndoGrant(self.lock(random), generation),
+            23 => Op::Break { key, generation, by },
+            24..26 => {
+                let request = LockRequest { key, ..self.take(random, which) };
                 Op::TakeOver(LockRequest { policy: LockPolicy::exclusive(), ..request }, generation)
             }
-            28 => Op::ReleaseAll(by.id),
-            29..31 => Op::Ask {
-                key,
-                generation,
-                by,
-                note: random.one_of(&["please", "please ", "Please", ""]).to_owned(),
-                most: random.one_of(&[100, 100, 1, 2]),
-            },
-            31 => Op::Requests(self.proof(random)),
-            32..34 => {
-                let (proof, asker) = (self.proof(random), self.asker(random, by));
-                let later = TransferReply::Later(time);
-                Op::Reply(proof, asker, random.one_of(&[later, TransferReply::Declined { message: "no".into() }]))
-            }
-            34..36 => Op::HandOver(self.proof(random), self.asker(random, by), random.hash()),
-            36..38 => Op::Resume(self.proof(random), key),
-            38 => Op::KeyState(key),
+            26 => Op::ReleaseAll(by.id),
+            27..29 => Op::Resume(self.proof(random), key),
+            29 => Op::KeyState(key),
             _ => Op::Holders(key),
         }
-    }
-
-    /// The recipient of a reply: mostly a requester.
-    fn asker(&self, random: &mut Random, other: Owner) -> String {
-        let known: Vec<&RequestRow> = self.rows.requests.values().collect();
-        if known.is_empty() || random.percent(10) {
-            return other.id;
-        }
-        let row = random.one_of(&known);
-        if random.percent(50) { row.handle.clone() } else { row.asker.id.clone() }
     }
 
     /// Whether the lock id that is requested is in a row of another place. That fails a whole batch.
@@ -306,7 +233,6 @@ fn edit(random: &mut Random, row: &mut LeaseRow, now: i64) {
 #[derive(Debug)]
 pub(super) enum Op {
     Take(LockRequest),
-    TakeAll(Vec<LockRequest>),
     Check(Proof),
     Keep(Proof, Duration),
     Extend(Proof, Duration),
@@ -316,10 +242,6 @@ pub(super) enum Op {
     Break { key: LockKey, generation: i64, by: Owner },
     TakeOver(LockRequest, i64),
     ReleaseAll(String),
-    Ask { key: LockKey, generation: i64, by: Owner, note: String, most: u32 },
-    Requests(Proof),
-    Reply(Proof, String, TransferReply),
-    HandOver(Proof, String, LockHash),
     Resume(Proof, LockKey),
     KeyState(LockKey),
     Holders(LockKey),
@@ -331,7 +253,7 @@ impl Op {
     /// The operation as a request to the batcher, if it has that form.
     pub(super) fn question(&self) -> Option<LockOp> {
         Some(match self {
-            Op::Take(request) if request.is_alone() => LockOp::Take(request.clone()),
+            Op::Take(request) if request.policy.exclusive => LockOp::Take(request.clone()),
             Op::Check(proof) => LockOp::Check(proof.clone()),
             Op::Keep(proof, idle) => LockOp::KeepAlive(proof.clone(), *idle),
             Op::Extend(proof, by) => LockOp::Extend(proof.clone(), *by),
@@ -345,7 +267,6 @@ impl Op {
     pub(super) fn with<T>(&self, with: impl FnOnce(&Operation<'_>) -> T) -> T {
         match self {
             Op::Take(request) => with(&Operation::Take(request)),
-            Op::TakeAll(requests) => with(&Operation::TakeAll(requests)),
             Op::Check(proof) => with(&Operation::Check(proof)),
             Op::Keep(proof, idle) => with(&Operation::Keep(&[(proof.clone(), *idle)])),
             Op::Extend(proof, by) => with(&Operation::Extend(proof, *by)),
@@ -359,18 +280,9 @@ impl Op {
                 with(&Operation::TakeOver { request, generation: *generation, reason: REASON })
             }
             Op::ReleaseAll(owner) => with(&Operation::ReleaseAll { owner }),
-            Op::Ask { .. } => with(&Operation::Ask(&self.asking().expect("it asks"))),
-            Op::Requests(proof) => with(&Operation::Requests(proof)),
-            Op::Reply(proof, asker, reply) => with(&Operation::Reply { proof, asker, reply }),
-            Op::HandOver(proof, to, reservation) => with(&Operation::HandOver { proof, to, reservation }),
             Op::Resume(proof, key) => with(&Operation::Resume { proof, key }),
             Op::KeyState(key) => with(&Operation::KeyState(key)),
             Op::Holders(key) => with(&Operation::Holders(key)),
         }
-    }
-
-    pub(super) fn asking(&self) -> Option<Asking<'_>> {
-        let Op::Ask { key, generation, by, note, most } = self else { return None };
-        Some(Asking { key, generation: *generation, by, note, handle: "new".into(), most: *most })
     }
 }

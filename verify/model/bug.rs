@@ -35,8 +35,6 @@ pub(super) enum Bug {
     ExpiryInclusive,
     /// Versions start at 1 again when an aggregate is deleted and inserted.
     VersionsRestart,
-    /// A lease that is reserved by a hand-over is granted to any owner.
-    ReservationForAnybody,
     /// A lease is revived although a newer lease was granted.
     ResumeAfterAnother,
 }

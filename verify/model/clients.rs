@@ -14,14 +14,12 @@ fn lock_of(client: ClientId) -> Lock {
 pub(super) fn next_ops(state: &State, id: ClientId) -> Vec<Op> {
     let (client, lock) = (&state.clients[id], lock_of(id));
     match (client.role, client.phase) {
-        (Role::Editor | Role::Returning | Role::Giving, Phase::Start) => vec![Op::Take(lock)],
+        (Role::Editor | Role::Returning, Phase::Start) => vec![Op::Take(lock)],
         (_, Phase::Start) => vec![Op::Read],
         (Role::Writer, Phase::HasRead(seen, _)) => vec![Op::SaveFree(seen)],
         (Role::Replacer, Phase::HasRead(seen, _)) => vec![Op::Replace(seen)],
         (Role::Breaking, Phase::HasRead(_, Some(generation))) => vec![Op::Break(generation)],
         (Role::TakingOver, Phase::HasRead(_, Some(generation))) => vec![Op::TakeOver(lock, generation)],
-        (Role::Asking, Phase::HasRead(_, Some(generation))) => vec![Op::Ask(generation)],
-        (Role::Giving, Phase::Holds(_)) => vec![Op::HandOver(lock)],
         (role, Phase::Holds(seen)) => {
             let mut ops = vec![Op::Save(lock, seen)];
             if client.heartbeats > 0 {
@@ -42,7 +40,7 @@ pub(super) fn send(state: &mut State, id: ClientId, op: Op) {
     match op {
         Op::Keep(_) | Op::Resume(_) => client.heartbeats -= 1,
         // The client gives up the lease, even if the message is lost.
-        Op::Release(_) | Op::HandOver(_) => client.believes_until = 0,
+        Op::Release(_) => client.believes_until = 0,
         _ => {}
     }
     state.send(Message { client: id, op, sent, answer: None });
@@ -61,7 +59,7 @@ pub(super) fn receive(scenario: &Scenario, state: &mut State, message: &Message,
     match (message.op, outcome) {
         (Op::Read, Outcome::Read(seen, live)) => client.phase = Phase::HasRead(seen, live),
         (Op::Take(_) | Op::TakeOver(..), Outcome::Granted(seen)) => {
-            if client.role != Role::Returning && client.role != Role::Giving {
+            if client.role != Role::Returning {
                 client.role = Role::Editor;
             }
             client.phase = Phase::Holds(seen);
@@ -75,10 +73,6 @@ pub(super) fn receive(scenario: &Scenario, state: &mut State, message: &Message,
         (Op::SaveFree(_) | Op::Replace(_), Outcome::Done) => {
             client.phase = Phase::Ended;
             state.facts.acknowledged.insert(message.client);
-        }
-        (Op::Ask(_), Outcome::Done) => {
-            client.role = Role::Editor;
-            client.phase = Phase::Start;
         }
         _ => {
             client.phase = Phase::Ended;

@@ -6,7 +6,7 @@ use super::Scenario;
 use super::bug::Bug;
 use super::state::{Half, Lock, Message, Op, Outcome, Promise, Seen, State};
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place, decide, sweep as sweep_by};
-use crate::lease::operations::{Asked, Asking, Attempt, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver};
+use crate::lease::operations::{Attempt, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver};
 use crate::lease::{LockKey, LockPolicy, Owner};
 
 /// The time to live of a lease, in ticks. A tick is a millisecond.
@@ -33,7 +33,7 @@ fn proof(lock: Lock, of: u8) -> Proof {
 /// A request for the exclusive lease.
 pub(super) fn request(lock: Lock, of: u8) -> LockRequest {
     let policy = LockPolicy { ttl: Duration::from_millis(TTL as u64), ..LockPolicy::exclusive() };
-    LockRequest { key: key(), lock: hash(lock), owner: owner(of), policy, shared: false }
+    LockRequest { key: key(), lock: hash(lock), owner: owner(of), policy }
 }
 
 /// Runs an operation in the engine and commits its changes.
@@ -118,21 +118,12 @@ pub(super) fn execute(scenario: &Scenario, state: &mut State, message: &Message)
             match ask(state, &operation, now) {
                 Answer::TakenOver(TakenOver::Granted(holder)) => {
                     state.ended_early(|live| live.generation == generation && live.lock != lock);
-                    state.granted(lock, of, holder.generation);
+                    state.granted(lock, holder.generation);
                     Outcome::Granted(state.store.aggregate.at)
                 }
                 _ => Outcome::Refused,
             }
         }
-        Op::Ask(generation) => {
-            let by = owner(of);
-            let asking = Asking { key: &key(), generation, by: &by, note: "", handle: "a".into(), most: 9 };
-            match ask(state, &Operation::Ask(&asking), now) {
-                Answer::Asked(Asked::Open(_)) => Outcome::Done,
-                _ => Outcome::Refused,
-            }
-        }
-        Op::HandOver(lock) => hand_over(state, lock, of, now),
     })
 }
 
@@ -149,11 +140,8 @@ fn take(scenario: &Scenario, state: &mut State, message: &Message, lock: Lock, o
             return None;
         }
         if scenario.has(Bug::ReentrantByOwner) && alive && !same && row.owner.id == of.to_string() {
-            state.granted(lock, of, row.generation);
+            state.granted(lock, row.generation);
             return Some(Outcome::Granted(state.store.aggregate.at));
-        }
-        if scenario.has(Bug::ReservationForAnybody) && alive && row.is_reservation() {
-            state.store.rows.leases.insert(place, LeaseRow { ended: true, ..row });
         }
     }
     let taken = ask(state, &Operation::Take(&request(lock, of)), now);
@@ -162,7 +150,7 @@ fn take(scenario: &Scenario, state: &mut State, message: &Message, lock: Lock, o
     }
     Some(match taken {
         Answer::Taken(Attempt::Granted(holder)) => {
-            state.granted(lock, of, holder.generation);
+            state.granted(lock, holder.generation);
             Outcome::Granted(state.store.aggregate.at)
         }
         _ => Outcome::Refused,
@@ -182,7 +170,7 @@ pub(super) fn finish(scenario: &Scenario, state: &mut State, half: Half) -> (Mes
             let now = state.now();
             let outcome = match ask(state, &Operation::Take(&request(lock, of)), now) {
                 Answer::Taken(Attempt::Granted(holder)) => {
-                    state.granted(lock, of, holder.generation);
+                    state.granted(lock, holder.generation);
                     Outcome::Granted(state.store.aggregate.at)
                 }
                 _ => Outcome::Refused,
@@ -233,24 +221,6 @@ fn release(scenario: &Scenario, state: &mut State, lock: Lock, of: u8, now: i64)
     match ask(state, &Operation::Release(&proof(lock, of)), now) {
         Answer::Lease(Ok(_)) => {
             state.ended_early(|live| live.lock == lock);
-            Outcome::Done
-        }
-        _ => Outcome::Refused,
-    }
-}
-
-fn hand_over(state: &mut State, lock: Lock, of: u8, now: i64) -> Outcome {
-    // The last client is the only requester.
-    let to = state.clients.len() as u8 - 1;
-    let reservation = hash(100 + lock);
-    let proof = proof(lock, of);
-    let operation = Operation::HandOver { proof: &proof, to: &to.to_string(), reservation: &reservation };
-    match ask(state, &operation, now) {
-        Answer::HandedOver(Ok(Some(holder))) => {
-            state.ended_early(|live| live.lock == lock);
-            state.facts.highest = holder.generation;
-            let millis = i64::try_from(holder.remaining.as_millis()).expect("a minute");
-            state.facts.reserved = Some((to, state.now() + millis));
             Outcome::Done
         }
         _ => Outcome::Refused,

@@ -5,12 +5,9 @@ use super::state::{Live, Lock, Promise, State};
 
 impl State {
     /// A lease was granted, or returned again to the same lock id.
-    pub(super) fn granted(&mut self, lock: Lock, of: u8, generation: i64) {
+    pub(super) fn granted(&mut self, lock: Lock, generation: i64) {
         let now = self.now();
         let facts = &mut self.facts;
-        if facts.reserved.take().is_some_and(|(whose, until)| until > now && whose != of) {
-            facts.broken.insert(Promise::HandedToAsker);
-        }
         match &mut facts.lease {
             Some(live) if live.lock == lock && live.until > now => {
                 live.until = live.until.max(now + TTL);

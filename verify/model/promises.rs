@@ -13,7 +13,6 @@ pub(super) const ENDED_STAYS_ENDED: &str = "a lease that ended stays ended";
 pub(super) const SAVED_UNDER_LIVE_LEASE: &str = "saved under a live lease";
 pub(super) const SAVED_BESIDE_NOBODY: &str = "saved beside nobody's lease";
 pub(super) const SAVED_ON_SEEN_VERSION: &str = "saved on the version that was seen";
-pub(super) const HANDED_TO_ASKER: &str = "handed over to the one who asked";
 pub(super) const ACKNOWLEDGED_ONCE: &str = "an acknowledged save is there, once";
 pub(super) const LIVE_UNTIL_ITS_END: &str = "a lease is alive until its end";
 pub(super) const FREE_IS_GRANTED: &str = "a free lease is granted";
@@ -35,7 +34,6 @@ pub(super) fn all() -> Vec<Property<Scenario>> {
         Property::always(SAVED_UNDER_LIVE_LEASE, |_, state| unbroken(state, Promise::SavedUnderLiveLease)),
         Property::always(SAVED_BESIDE_NOBODY, |_, state| unbroken(state, Promise::SavedBesideNobody)),
         Property::always(SAVED_ON_SEEN_VERSION, |_, state| unbroken(state, Promise::SavedOnSeenVersion)),
-        Property::always(HANDED_TO_ASKER, |_, state| unbroken(state, Promise::HandedToAsker)),
         Property::always(ACKNOWLEDGED_ONCE, |_, state: &State| {
             let log = &state.store.aggregate.log;
             let times = |client: &usize| log.iter().filter(|writer| *writer == client).count();
@@ -46,8 +44,7 @@ pub(super) fn all() -> Vec<Property<Scenario>> {
         }),
         Property::always(LIVE_UNTIL_ITS_END, |_, state| is_known(state)),
         Property::always(FREE_IS_GRANTED, |scenario: &Scenario, state: &State| {
-            let reserved = state.facts.reserved.is_some_and(|(_, until)| until > state.now());
-            state.is_live() || reserved || is_free(scenario, state)
+            state.is_live() || is_free(scenario, state)
         }),
         // The model proves nothing if these states are never reached.
         Property::sometimes("a client's save is acknowledged", |_, state: &State| !state.facts.acknowledged.is_empty()),

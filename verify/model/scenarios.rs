@@ -7,10 +7,10 @@ use stateright::{Checker, Model};
 use super::Scenario;
 use super::bug::Bug;
 use super::promises::{
-    ACKNOWLEDGED_ONCE, ENDED_STAYS_ENDED, FREE_IS_GRANTED, GENERATION_RISES, HANDED_TO_ASKER, LIVE_UNTIL_ITS_END,
-    ONE_BELIEVES, ONE_LIVE_LEASE, SAVED_BESIDE_NOBODY, SAVED_ON_SEEN_VERSION, SAVED_UNDER_LIVE_LEASE,
+    ACKNOWLEDGED_ONCE, ENDED_STAYS_ENDED, FREE_IS_GRANTED, GENERATION_RISES, LIVE_UNTIL_ITS_END, ONE_BELIEVES,
+    ONE_LIVE_LEASE, SAVED_BESIDE_NOBODY, SAVED_ON_SEEN_VERSION, SAVED_UNDER_LIVE_LEASE,
 };
-use super::state::Role::{self, Asking, Breaking, Editor, Giving, Replacer, Returning, TakingOver, Writer};
+use super::state::Role::{self, Breaking, Editor, Replacer, Returning, TakingOver, Writer};
 
 /// The number of explored states of three clients; they have too many to explore all.
 const BOUND: usize = 60_000;
@@ -38,7 +38,7 @@ impl Scenario {
 
     /// The number of clients that can save in one run.
     pub(super) fn savers(&self) -> usize {
-        let saves = |role: &Role| !matches!(role, Breaking | Giving);
+        let saves = |role: &Role| !matches!(role, Breaking);
         self.clients.iter().filter(|(role, _)| saves(role)).count()
     }
 
@@ -109,11 +109,6 @@ fn an_editor_and_somebody_who_takes_leases_over() {
 }
 
 #[test]
-fn a_lease_that_is_handed_over() {
-    Scenario { repeats: 1, crashes: 1, ..Scenario::of(&[Giving, Asking]) }.holds();
-}
-
-#[test]
 fn an_editor_who_resumes() {
     Scenario { heartbeats: 1, crashes: 1, sweeps: 1, ..Scenario::of(&[Returning, Editor]) }.holds();
 }
@@ -167,7 +162,6 @@ fn every_wrong_build_is_found() {
     Scenario { until: 0, ..Scenario::of(&[Writer, Replacer]) }
         .wrong(Bug::VersionsRestart)
         .breaks(SAVED_ON_SEEN_VERSION);
-    Scenario::of(&[Giving, Editor, Asking]).wrong(Bug::ReservationForAnybody).breaks(HANDED_TO_ASKER);
     Scenario { heartbeats: 1, ..Scenario::of(&[Returning, Editor]) }
         .wrong(Bug::ResumeAfterAnother)
         .breaks(ENDED_STAYS_ENDED);

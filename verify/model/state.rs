@@ -49,8 +49,6 @@ pub(super) enum Op {
     Replace(Seen),
     Break(i64),
     TakeOver(Lock, i64),
-    Ask(i64),
-    HandOver(Lock),
 }
 
 /// An answer of the database.
@@ -81,10 +79,6 @@ pub(super) enum Role {
     Editor,
     /// Like an editor; it resumes a lease that expired.
     Returning,
-    /// Acquires a lease and hands it over to a requester.
-    Giving,
-    /// Requests the lease, then acquires it like an editor.
-    Asking,
     /// Reads, and saves unless the aggregate is locked.
     Writer,
     /// Reads, deletes and inserts unless the aggregate is locked.
@@ -147,16 +141,12 @@ pub(super) enum Promise {
     SavedBesideNobody,
     /// A save is accepted only for the version that the client read.
     SavedOnSeenVersion,
-    /// A lease that was handed over goes to its recipient.
-    HandedToAsker,
 }
 
 /// The events that really happened, by which the promises are judged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Facts {
     pub lease: Option<Live>,
-    /// The owner of the reservation, and the end of the reservation.
-    pub reserved: Option<(u8, i64)>,
     pub highest: i64,
     /// Lock ids whose lease ended for good.
     pub ended: BTreeSet<Lock>,

@@ -115,10 +115,8 @@ impl Backend for Link {
         }
         let locks: Vec<LockHash> = match *operation {
             Operation::Take(request) | Operation::TakeOver { request, .. } => vec![request.lock],
-            Operation::TakeAll(requests) => requests.iter().map(|request| request.lock).collect(),
             Operation::Release(proof) => vec![proof.lock],
             Operation::UndoGrant { lock, .. } => vec![*lock],
-            Operation::HandOver { proof, reservation, .. } => vec![proof.lock, *reservation],
             _ => Vec::new(),
         };
         self.write(&locks, |tables, now| tables.run(operation, now)).await
@@ -133,9 +131,6 @@ impl Backend for Link {
         without()
     }
     async fn sweep_history(&self, _: &Slice<'_>) -> Result<u64, DatabaseError> {
-        without()
-    }
-    async fn sweep_requests(&self, _: &Slice<'_>) -> Result<u64, DatabaseError> {
         without()
     }
     async fn sweep_rows(&self, _: &Slice<'_>, _: &engine::Place) -> Result<SweptRows, DatabaseError> {

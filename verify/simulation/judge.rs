@@ -125,12 +125,12 @@ impl World {
                     && other.maybe_alive(span.from)
                     && other.end() > span.from
             };
-            if let (Some(other), true) = (earlier.iter().find(overlap), span.key.kind() != "Shared") {
+            if let Some(other) = earlier.iter().find(overlap) {
                 wrong.push(format!("two holders: {span:?} and {other:?}"));
             }
-            let of_owner = earlier.iter().filter(|other| other.owner == span.owner && !other.reservation);
+            let of_owner = earlier.iter().filter(|other| other.owner == span.owner);
             let held = of_owner.filter(|other| other.surely_alive_in(span.from, span.from)).count();
-            if self.was_calm() && held >= most && !tables.resumed.contains(&span.owner) && !span.reservation {
+            if self.was_calm() && held >= most && !tables.resumed.contains(&span.owner) {
                 wrong.push(format!("more than {most} leases of one owner: {span:?}"));
             }
         }

@@ -12,7 +12,6 @@ pub(super) struct Span {
     pub(super) generation: i64,
     pub(super) lock: Vec<u8>,
     pub(super) owner: String,
-    pub(super) reservation: bool,
     /// Whether it excludes others.
     pub(super) excludes: bool,
     pub(super) from: i64,
@@ -33,8 +32,7 @@ impl Span {
             generation: row.generation,
             lock: row.lock.clone(),
             owner: row.owner.id.clone(),
-            reservation: row.ttl == 0,
-            excludes: row.place.slot.is_empty() || row.shared,
+            excludes: row.place.slot.is_empty(),
             from: now,
             expiries: vec![(now, row.expires_at)],
             revived: Vec::new(),

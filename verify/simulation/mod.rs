@@ -46,9 +46,7 @@ const STEPS: usize = 30;
 const SILENCE: Duration = Duration::from_secs(60);
 
 fn keys() -> Vec<LockKey> {
-    [("Short", "1"), ("Short", "2"), ("Long", "1"), ("Shared", "1"), ("Note", "1")]
-        .map(|(kind, id)| LockKey::new(kind, id))
-        .into()
+    [("Short", "1"), ("Short", "2"), ("Long", "1"), ("Note", "1")].map(|(kind, id)| LockKey::new(kind, id)).into()
 }
 
 fn manager(db: &Database) -> LockManager {
@@ -59,7 +57,6 @@ fn manager(db: &Database) -> LockManager {
     LockManager::new(db)
         .with_policy("Short", short(LockPolicy::exclusive()))
         .with_policy("Long", long)
-        .with_policy("Shared", short(LockPolicy::shared()))
         .with_policy("Note", short(LockPolicy::advisory()))
         .with_take_over_permission("Short", anybody)
         .with_take_over_permission("Long", anybody)

@@ -15,7 +15,6 @@ struct Known {
     from: i64,
     live: BTreeSet<i64>,
     begun: BTreeSet<i64>,
-    reserved: BTreeSet<i64>,
     waiting: u32,
 }
 
@@ -50,8 +49,8 @@ impl Observer {
                 *keys = snapshot.into_iter().map(|key| (key.key.clone(), known(&key))).collect();
             }
             LockEvent::Waiting { key, waiting } => keys.entry(key).or_default().waiting = waiting,
-            LockEvent::PresenceChanged(_) | LockEvent::Requested(_) | LockEvent::VersionChanged { .. } => {}
-            LockEvent::Acquired(ref holder) | LockEvent::Reserved(ref holder) => {
+            LockEvent::PresenceChanged(_) | LockEvent::VersionChanged { .. } => {}
+            LockEvent::Acquired(holder) => {
                 let known = keys.entry(holder.key.clone()).or_default();
                 let last = known.begun.last().copied().unwrap_or(known.from);
                 if holder.generation <= last {
@@ -59,13 +58,6 @@ impl Observer {
                 }
                 if self.world.tables().log.of(&holder.key, holder.generation).is_none() {
                     self.wrong(&holder.key, format_args!("generation {} never was", holder.generation));
-                }
-                // A reservation ends without an event when its recipient acquires the lock.
-                if known.reserved.remove(&(holder.generation - 1)) {
-                    known.live.remove(&(holder.generation - 1));
-                }
-                if matches!(event, LockEvent::Reserved(_)) {
-                    known.reserved.insert(holder.generation);
                 }
                 known.begun.insert(holder.generation);
                 known.live.insert(holder.generation);
@@ -117,7 +109,7 @@ impl Observer {
                 }
                 let told = |generation| generation <= known.from || known.begun.contains(&generation);
                 let spans = tables.log.spans.iter().filter(|span| span.key == *key);
-                let missed = spans.filter(|span| !span.reservation && !told(span.generation));
+                let missed = spans.filter(|span| !told(span.generation));
                 wrong.extend(missed.map(|span| (key, format!("generation {} was never told", span.generation))));
             }
             if keys.is_empty() {
@@ -131,10 +123,7 @@ impl Observer {
 
 fn known(snapshot: &LockSnapshot) -> Known {
     let live = snapshot.holders.iter().map(|holder| holder.generation).collect();
-    // A reservation has a time to live of zero.
-    let reserved =
-        snapshot.holders.iter().filter(|holder| holder.ttl.is_zero()).map(|holder| holder.generation).collect();
-    Known { from: snapshot.generation, live, begun: BTreeSet::new(), reserved, waiting: snapshot.waiting }
+    Known { from: snapshot.generation, live, begun: BTreeSet::new(), waiting: snapshot.waiting }
 }
 
 fn name(event: &LockEvent) -> String {
@@ -142,10 +131,8 @@ fn name(event: &LockEvent) -> String {
         LockEvent::Snapshot { .. } => "a snapshot",
         LockEvent::Acquired(_) => "acquired",
         LockEvent::Resumed(_) => "resumed",
-        LockEvent::Reserved(_) => "reserved",
         LockEvent::PresenceChanged(_) => "a presence",
         LockEvent::Ended { .. } => "ended",
-        LockEvent::Requested(_) => "requested",
         LockEvent::Waiting { waiting, .. } => return format!("{:?}: {waiting} waiting", event.key()),
         LockEvent::VersionChanged { .. } => "a version",
     };

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use super::judge::{Call, text};
 use super::world::World;
-use crate::error::{
-    BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, RequestError, TakeOverError,
-};
+use crate::error::{BreakError, DatabaseError, Error, LeaseError, LockError, TakeOverError};
 use crate::lease::{Lease, LockId, LockKey, Owner};
 use crate::lock_manager::LockManager;
 use crate::unit_of_work::{Database, Repository};
@@ -112,8 +110,7 @@ impl Person {
     async fn step(&mut self) {
         match self.roll(100) {
             0..18 => self.try_lock().await,
-            18..24 => self.ask_again().await,
-            24..30 => self.share().await,
+            18..30 => self.ask_again().await,
             30..44 => self.queue().await,
             44..54 => self.keep().await,
             54..57 => self.extend().await,
@@ -123,9 +120,7 @@ impl Person {
             77..84 => self.job().await,
             84..86 => self.break_in().await,
             86..89 => self.take_over().await,
-            89..93 => self.hand_over().await,
-            93..97 => self.resume().await,
-            97..99 => self.several().await,
+            89..98 => self.resume().await,
             _ => self.sign_out().await,
         }
     }
@@ -195,7 +190,7 @@ impl Person {
                 }
                 world.judge_failure(call, &error);
             }
-            Err(LockError::Reserved { .. } | LockError::LimitReached { .. } | LockError::LockingFailed { .. }) => {}
+            Err(LockError::LimitReached { .. } | LockError::LockingFailed { .. }) => {}
             Err(other) => world.violated(format_args!("{}: {other}", call.name)),
         }
     }
@@ -223,16 +218,6 @@ impl Person {
         let work = self.locks.try_lock_as(&key, &self.owner, id.clone());
         if let Some((call, answer)) = self.acquire("try_lock again", &key, &id, USUAL, work).await {
             self.judge_lock(call, &key, &id, answer);
-        }
-    }
-
-    async fn share(&mut self) {
-        let key = LockKey::new("Shared", "1");
-        let id = self.new_id(&key);
-        let work = self.locks.try_lock_shared_as(&key, &self.owner, id.clone());
-        match self.acquire("try_lock_shared", &key, &id, USUAL, work).await {
-            Some((call, answer)) => self.judge_lock(call, &key, &id, answer),
-            None => self.dropped(&id),
         }
     }
 
@@ -404,24 +389,6 @@ impl Person {
     }
 
     /// Requests a lease of somebody else, and hands over one of their own to the first requester.
-    async fn hand_over(&mut self) {
-        let key = self.exclusive_key();
-        if let Some(generation) = self.seen(&key).await {
-            let work = self.locks.request(&key, generation, &self.owner, "please");
-            if let Some((call, Err(RequestError::Database(error)))) = self.call("request", &key, USUAL, work).await {
-                self.world.judge_failure(call, &error);
-            }
-        }
-        let Some((id, key)) = self.known() else { return };
-        let Some((_, Ok(requests))) = self.call("requests", &key, USUAL, self.locks.requests(&id)).await else {
-            return;
-        };
-        let Some(first) = requests.iter().find(|request| request.by.id != self.owner.id) else { return };
-        if let Some((_, answer)) = self.call("hand_over", &key, USUAL, self.locks.hand_over(&id, &first.by.id)).await {
-            self.world.tell(format_args!("{}: hand_over {}", self.owner.id, outcome(&answer)));
-        }
-    }
-
     async fn resume(&mut self) {
         let Some((id, key)) = self.known().filter(|(_, key)| key.kind() == "Short") else { return };
         self.world.tables().resumed.insert(self.owner.id.clone());
@@ -437,31 +404,6 @@ impl Person {
                 Err(Error::Database(error)) => self.world.judge_failure(call, &error),
                 Err(other) => self.world.violated(format_args!("resume: {other}")),
             }
-        }
-    }
-
-    /// All or none of two keys.
-    async fn several(&mut self) {
-        let keys = [LockKey::new("Long", "1"), LockKey::new("Short", "1")];
-        let work = self.locks.try_lock_all(keys.clone(), &self.owner);
-        let Some((call, answer)) = self.call("try_lock_all", &keys[0], USUAL, work).await else { return };
-        match answer {
-            Ok(held) => {
-                held.leases().iter().for_each(|lease| {
-                    self.used.push((lease.id().clone(), lease.holder().key.clone()));
-                    let log = &mut self.world.tables().log;
-                    log.begin_call(&lease.id().hash(), call.from);
-                    log.end_call(&lease.id().hash(), call.to);
-                });
-                held.leases().iter().for_each(|lease| self.world.judge_lease(call, &self.owner.id, lease));
-                if let Some((call, Err(LeaseSetError::Database(error)))) =
-                    self.call("release_set", &keys[0], USUAL, self.locks.release_set(held.set())).await
-                {
-                    self.world.judge_failure(call, &error);
-                }
-            }
-            Err(LockError::Database(error)) => self.world.judge_failure(call, &error),
-            Err(_) => {}
         }
     }
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::log::Log;
-use crate::clock::{from_millis, millis, until};
-use crate::lease::engine::{Answer, Changes, LeaseRow, Operation, Past, RequestRow, Rows, decide};
+use crate::clock::{from_millis, millis};
+use crate::lease::engine::{Answer, Changes, LeaseRow, Operation, Past, Rows, decide};
 use crate::lease::operations::{Attempt, LockAnswer, LockHash, LockOp};
-use crate::lease::seen::{PastLease, Seen, SeenLease, SeenRequest};
-use crate::lease::{Holder, LeaseLossReason, LockKey, RanOut, TransferReply, TransferRequest};
+use crate::lease::seen::{PastLease, Seen, SeenLease};
+use crate::lease::{Holder, LeaseLossReason, LockKey, RanOut};
 use crate::storage::watching::{Look, PLACE_TTL, Ticket};
 
 /// A place in a queue.
@@ -86,7 +86,7 @@ impl Tables {
 
     pub(super) fn held(&self, owner: &str, now: i64) -> u64 {
         let rows = self.rows.leases.values();
-        let held = rows.filter(|row| row.owner.id == owner && !row.ended && row.expires_at > now && row.ttl > 0);
+        let held = rows.filter(|row| row.owner.id == owner && !row.ended && row.expires_at > now);
         held.count().try_into().expect("a small number")
     }
 
@@ -105,8 +105,6 @@ impl Tables {
             leases.for_each(|row| see(Seen::Lease(lease(row, now))));
             let past = self.rows.past.values().filter(|past| past.key == *key && past.generation > *after);
             past.for_each(|past| see(Seen::Past(ended(past))));
-            let requests = self.rows.requests.values().filter(|row| row.key == *key && row.expires_at > now);
-            requests.for_each(|row| see(Seen::Request(request(row, now))));
             let line: Vec<i64> = self.line(key, now).collect();
             if let Some(first) = line.first() {
                 see(Seen::Line { first: *first, waiting: line.len().try_into().expect("a small number") });
@@ -176,7 +174,6 @@ fn lease(row: &LeaseRow, now: i64) -> SeenLease {
         holder: row.holder(now),
         lock: row.lock.clone(),
         exclusive: row.place.slot.is_empty(),
-        reserved: row.ttl == 0,
         ended: row.ended,
         ran_out: LeaseLossReason::ran_out(from_millis(row.expires_at), ran_out),
     }
@@ -199,18 +196,4 @@ fn ended(past: &Past) -> PastLease {
         ..Holder::to_be(past.key.clone())
     };
     PastLease { holder, why }
-}
-
-fn request(row: &RequestRow, now: i64) -> SeenRequest {
-    let later = row.later_until.map(|at| until(at, now));
-    let request = TransferRequest {
-        key: row.key.clone(),
-        generation: row.generation,
-        by: row.asker.clone(),
-        note: row.note.clone(),
-        since: from_millis(row.since),
-        remaining: until(row.expires_at, now),
-        answer: TransferReply::stored(later, row.declined.clone()),
-    };
-    SeenRequest { request, handle: row.handle.clone() }
 }

@@ -334,9 +334,7 @@ impl<A: Aggregate> Beat<A> {
                     Err(_) => return self.look(locks, &key).await,
                 }
             }
-            Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. } | LockError::Reserved { .. }) => {
-                return self.look(locks, &key).await;
-            }
+            Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }) => return self.look(locks, &key).await,
             Err(LockError::LockIdUsed(ended)) => return self.resumed(locks, aggregates, id, *ended).await,
             Err(error) => return Err(error.into()),
         };

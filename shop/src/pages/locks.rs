@@ -7,7 +7,7 @@ use axum::response::Response;
 use tenure::{
     LockKey,
     error::{BreakError, ListError},
-    lease::{Cursor, Holder, TransferRequest},
+    lease::{Cursor, Holder, LONGEST_REASON},
 };
 
 use super::fields::{Fields, Pairs};
@@ -155,7 +155,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
         return Err(problem::incomplete_form(visit.frame, "id", &fields));
     }
     let (key, reason) = (LockKey::new(kind, id), fields.text("reason").trim());
-    if check_reason(reason, TransferRequest::LONGEST_NOTE).is_ok() {
+    if check_reason(reason, LONGEST_REASON).is_ok() {
         match shop.break_lock(&visit.member, &key, generation, reason).await {
             Ok(ended) => {
                 let mut response = see("/locks");
@@ -189,7 +189,7 @@ fn refused(shop: &Shop, visit: Visit, place: PageQuery, held: HeldPage, fields: 
     let generation = fields.text("generation").parse::<i64>().ok();
     let (t, reason) = (visit.frame.t, fields.text("reason").trim().to_owned());
     let is_held = |holder: &&Holder| holder.key == key && generation == Some(holder.generation);
-    match (held.items.iter().find(is_held), check_reason(&reason, TransferRequest::LONGEST_NOTE)) {
+    match (held.items.iter().find(is_held), check_reason(&reason, LONGEST_REASON)) {
         (Some(holder), wrong) => {
             let open = (key, holder.generation);
             let mistake = |invalid: Invalid| {

@@ -132,8 +132,7 @@ fn reason(
         LeaseLossReason::Released { .. } => (FINISHED, t.lost_title_finished(no)),
         LeaseLossReason::Expired { .. }
         | LeaseLossReason::IdleLimitReached { .. }
-        | LeaseLossReason::LimitReached { .. }
-        | LeaseLossReason::HandedOver { .. } => match (&held, moved) {
+        | LeaseLossReason::LimitReached { .. } => match (&held, moved) {
             (Some(_), _) => ("OE-9", t.lost_title_taken(no)),
             (None, true) => ("OE-8", t.lost_title_lapsed(no)),
             (None, false) => ("OE-7", t.lost_title_lapsed(no)),

@@ -8,7 +8,7 @@ use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tenure::{Owner, error::DatabaseError};
+use tenure::error::DatabaseError;
 use tenure_web::csrf::CsrfRejection;
 
 use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
@@ -337,14 +337,6 @@ pub(super) fn too_many_open(frame: Frame, most: u64, typed: &Fields) -> Response
     let page = ProblemPage::new(frame.state("E-429"), t.too_many_open_title()).say(t.too_many_open_what(most));
     let page = page.say(t.too_many_open_next()).typed(typed).link("/orders", t.to_orders());
     retry_after(page.answer(StatusCode::TOO_MANY_REQUESTS), Duration::from_secs(60))
-}
-
-/// 423: it was handed over, and is reserved for another person for a short time.
-pub(super) fn reserved(frame: Frame, no: &OrderNo, owner: &Owner, remaining: Duration, typed: &Fields) -> Response {
-    let t = frame.t;
-    let page = ProblemPage::new(frame.state("LP-19"), t.reserved_title(no)).say(t.reserved_what(owner));
-    let page = page.say(t.try_again_in(left(t, remaining))).typed(typed).link(order_url(no), t.back_to_order());
-    retry_after(page.answer(StatusCode::LOCKED), remaining)
 }
 
 /// 403: an account whose name cannot own locks.

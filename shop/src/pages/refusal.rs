@@ -122,9 +122,6 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
         Refusal::Lock(LockError::LockingFailed { .. }) | Refusal::Break(BreakError::HolderChanged { .. }) => {
             locked::raced(visit, attempt)
         }
-        Refusal::Lock(LockError::Reserved { owner, remaining, .. }) => {
-            problem::reserved(visit.frame, attempt.no, &owner, remaining, attempt.fields)
-        }
         Refusal::Lock(LockError::LimitReached { most, .. }) => {
             problem::too_many_open(visit.frame, most, attempt.fields)
         }

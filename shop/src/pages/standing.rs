@@ -194,7 +194,6 @@ pub(crate) fn ended(f: &Frame, why: &LeaseLossReason) -> Html {
         LeaseLossReason::Broken { by, at, reason } | LeaseLossReason::TakenOver { by, at, reason } => {
             t.lost_broken(by, f.at(*at), reason.as_str())
         }
-        LeaseLossReason::HandedOver { to, at } => t.lost_handed_over(to, f.at(*at)),
         LeaseLossReason::IdleLimitReached { at } => t.lost_idle(f.at(*at)),
         LeaseLossReason::Expired { at } | LeaseLossReason::LimitReached { at } => t.lost_lapsed(f.at(*at)),
         LeaseLossReason::Released { at } => t.lost_finished(f.at(*at)),

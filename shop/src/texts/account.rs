@@ -80,10 +80,6 @@ texts! {
         "You have {most} forms open for editing, and one person may have no more.",
         "수정하려고 연 양식이 {most}개입니다. 한 사람이 더 열 수 없습니다.";
     too_many_open_next: "Close some of them, or wait until they have lapsed, then try again.", "일부를 닫거나 자동으로 해제될 때까지 기다린 뒤 다시 시도하세요.";
-    reserved_title(no): "Order {no} is kept for somebody else", "주문 {no}: 다른 사람에게 넘어가는 중입니다";
-    reserved_what(name):
-        "It was handed over to {name}, who has not opened it yet.",
-        "{name} 님에게 넘겼으며, 아직 열지 않았습니다.";
     unusable_account_title: "This account cannot edit anything", "이 계정으로는 수정할 수 없습니다";
     unusable_account_what:
         "The name of your account is one that cannot be shown to others. Ask an operator to change it.",

@@ -101,7 +101,6 @@ texts! {
     lost_idle(time):
         "At {time} your editing ended, because nothing had been typed for 15 minutes.",
         "15분 동안 입력이 없어 {time}에 편집이 끝났습니다.";
-    lost_handed_over(name, time): "You handed the editing over to {name} at {time}.", "{time}에 {name} 님에게 편집을 넘겼습니다.";
     lost_unchanged:
         "Nobody has changed the order meanwhile. You can go on where you were.",
         "그사이 주문을 바꾼 사람은 없습니다. 이어서 수정할 수 있습니다.";

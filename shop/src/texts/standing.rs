@@ -47,8 +47,8 @@ texts! {
         "Your time may have run out. Nothing that you typed is lost; this page asks as soon as it can.",
         "편집 시간이 끝났을 수 있습니다. 입력한 내용은 그대로 있으며, 연결되는 대로 확인합니다.";
     js_signed_out:
-        "You are signed out. Sign in again in another tab, then go on here; until {time} nobody else can edit the order.",
-        "로그인이 풀렸습니다. 다른 탭에서 다시 로그인한 뒤 계속하세요. {time}까지는 다른 사람이 수정할 수 없습니다.";
+        "You are signed out. Sign in again in another tab, then go on here. What you type stays; others may edit the order meanwhile.",
+        "로그인이 풀렸습니다. 다른 탭에서 다시 로그인한 뒤 계속하세요. 입력한 내용은 그대로 있지만, 그사이 다른 사람이 주문을 수정할 수 있습니다.";
     js_free:
         "The order could not be reserved for you just now. You can go on: if somebody changes it meanwhile, you will \
          see both changes when you save.",

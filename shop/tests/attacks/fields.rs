@@ -326,9 +326,8 @@ async fn lock_limit_is_a_page() {
     let server = Server::start().await;
     let mut park = Visitor::signed_in(&server.base, "park").await;
     let (locks, owner) = (LockManager::new(&server.db), Owner::new("park", "박서연"));
-    for chunk in (0..1_000).collect::<Vec<_>>().chunks(100) {
-        let keys: Vec<_> = chunk.iter().map(|number| LockKey::new("Order", format!("other-{number}"))).collect();
-        locks.try_lock_all(keys, &owner).await.unwrap();
+    for number in 0..1_000 {
+        locks.try_lock(&LockKey::new("Order", format!("other-{number}")), &owner).await.unwrap();
     }
     let before = server.held().await.len();
     for action in ["/orders/2026-000300/edit", "/orders/2026-000300/note/edit"] {

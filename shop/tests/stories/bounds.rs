@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use shop::domain::{Order, OrderNo};
-use tenure::{LockKey, LockManager, LockPolicy, Owner, clock::ManualClock};
+use tenure::{LockKey, LockManager, Owner, clock::ManualClock};
 
 use super::support::{Form, ORDER, Server};
 
@@ -140,21 +139,6 @@ async fn too_many_open_forms_are_reported() {
         assert!(refused.headers.contains_key("retry-after"));
     }
     assert_eq!(server.held().await.len(), 100, "a page of the list");
-}
-
-#[tokio::test]
-async fn reserved_lock_is_reported_as_reserved() {
-    let server = Server::start().await;
-    let park = server.sign_in("park").await;
-    let key = LockKey::of::<Order>(&OrderNo::new(ORDER).unwrap());
-    let locks = LockManager::new(&server.db).with_policy("Order", LockPolicy::exclusive());
-    let lease = locks.try_lock(&key, &Owner::new("minji", "김민지")).await.unwrap();
-    let olivia = Owner::new("olivia", "Olivia");
-    locks.request(&key, lease.holder().generation, &olivia, "").await.unwrap();
-    locks.hand_over(lease.id(), "olivia").await.unwrap();
-    let refused = park.edit(ORDER).await;
-    assert_eq!(refused.is(423).says("Olivia").state(), "LP-19");
-    assert!(refused.headers.contains_key("retry-after"));
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
-//! Leases beside each other on one key: shared ones, which exclude the exclusive one, and advisory ones, which exclude nothing.
+//! Advisory leases, which are beside each other on one key and exclude nothing.
 //!
-//! The row of the exclusive lease is their anchor. It carries the highest generation, and is marked shared as long as there may
-//! be shared leases.
+//! The row of the exclusive lease is their anchor: it carries the highest generation.
 
 use sha2::{Digest, Sha256};
 
@@ -11,7 +10,7 @@ use super::{LastGeneration, LeaseRow, Past, Rows};
 use crate::lease::LockKey;
 use crate::lease::operations::{Attempt, LockHash, LockRequest};
 
-/// Takes a lease beside others. The caller has checked that no other owner holds the key exclusively.
+/// Takes a lease beside others.
 pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
     let key = &request.key;
     let anchor = draft.rows.exclusive(key).cloned().unwrap_or_else(|| {
@@ -23,18 +22,17 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     });
     end_expired(draft, key, &request.lock, now);
     let taken = take_place(draft, request, now)?;
-    let free = !anchor.alive(now) || anchor.is_reserved_for(&request.owner);
-    if let (Attempt::Granted(holder), true) = (&taken, free) {
+    if let (Attempt::Granted(holder), false) = (&taken, anchor.alive(now)) {
         let anchor = draft.rows.exclusive(key).cloned().unwrap_or(anchor);
         let generation = anchor.generation.max(holder.generation);
-        draft.put(LeaseRow { generation, shared: anchor.shared || request.shared, ended: true, ..anchor });
+        draft.put(LeaseRow { generation, ended: true, ..anchor });
     }
     Ok(taken)
 }
 
 /// Records the expired leases on a key, and deletes their slots; the highest generation has to stay. The row of this lock id is skipped, and
 /// so are rows that could not be locked: the next acquisition records them.
-pub(super) fn end_expired(draft: &mut Draft, key: &LockKey, lock: &LockHash, now: i64) {
+fn end_expired(draft: &mut Draft, key: &LockKey, lock: &LockHash, now: i64) {
     let locked = |rows: &Rows| -> Vec<LeaseRow> {
         rows.of_key(key).filter(|row| !rows.busy.contains(&row.place)).cloned().collect()
     };

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{LeaseRow, Past, Place, RequestPlace, RequestRow, Rows};
+use super::{LeaseRow, Past, Place, Rows};
 
 /// The rows to write. A place with `None` is deleted, before other rows are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub leases: BTreeMap<Place, Option<LeaseRow>>,
     pub past: Vec<Past>,
-    pub requests: BTreeMap<RequestPlace, Option<RequestRow>>,
     /// The highest generations of deleted rows, by type. A stored floor that is higher stays.
     pub floors: BTreeMap<String, i64>,
 }
@@ -22,12 +21,6 @@ impl Changes {
             match row {
                 Some(row) => drop(rows.leases.insert(place, row)),
                 None => drop(rows.leases.remove(&place)),
-            }
-        }
-        for (place, row) in self.requests {
-            match row {
-                Some(row) => drop(rows.requests.insert(place, row)),
-                None => drop(rows.requests.remove(&place)),
             }
         }
         for (kind, generation) in self.floors {
@@ -73,17 +66,5 @@ impl Draft {
             self.changes.past.push(past.clone());
             self.rows.past.insert(past.lock.clone(), past);
         }
-    }
-
-    /// Writes a transfer request.
-    pub(super) fn put_request(&mut self, row: RequestRow) {
-        self.changes.requests.insert(row.place(), Some(row.clone()));
-        self.rows.requests.insert(row.place(), row);
-    }
-
-    /// Deletes a transfer request.
-    pub(super) fn delete_request(&mut self, place: &RequestPlace) {
-        self.changes.requests.insert(place.clone(), None);
-        self.rows.requests.remove(place);
     }
 }

@@ -35,15 +35,13 @@ pub(super) fn check(rows: &Rows, proof: &Proof, now: i64) -> Result<Holder, NoLo
     Err(NoLock { key: Some(key.clone()), why, held_now })
 }
 
-/// Whether a key is held, exclusively or shared. Advisory leases do not count.
+/// Whether a key is held. Advisory leases do not count.
 pub(super) fn key_state(rows: &Rows, key: &LockKey, now: i64) -> KeyState {
-    let holder = match rows.exclusive(key) {
-        None => return KeyState::NoRow,
-        Some(row) if row.alive(now) => Some(row),
-        Some(row) if row.shared => rows.reader(key, now),
-        Some(_) => None,
-    };
-    holder.map_or(KeyState::Free, |row| KeyState::Held(row.holder(now)))
+    match rows.exclusive(key) {
+        None => KeyState::NoRow,
+        Some(row) if row.alive(now) => KeyState::Held(row.holder(now)),
+        Some(_) => KeyState::Free,
+    }
 }
 
 /// All leases on a key, the longest-held first.

@@ -80,7 +80,7 @@ pub(super) fn take_over(
     Ok(TakenOver::Granted(granted))
 }
 
-/// Ends all live leases of an owner, including reservations, and records it.
+/// Ends all live leases of an owner, and records it.
 pub(super) fn release_all(draft: &mut Draft, owner: &str, now: i64) -> Vec<Holder> {
     let theirs = draft.rows.leases.values().filter(|row| row.owner.id == owner && row.alive(now));
     let theirs: Vec<(Place, Holder)> = theirs.map(|row| (row.place.clone(), row.holder(now))).collect();

@@ -20,12 +20,10 @@ mod past;
 mod resume;
 mod row;
 mod rows;
-mod set;
 mod sweep;
 mod take;
 #[cfg(test)]
 mod tests;
-mod transfer;
 
 use std::time::Duration;
 
@@ -35,23 +33,18 @@ pub(crate) use changes::Changes;
 pub(crate) use keep::change_row;
 pub(crate) use past::{How, Past};
 pub(crate) use row::{LeaseRow, Place};
-pub(crate) use rows::{RequestPlace, RequestRow, Rows};
+pub(crate) use rows::Rows;
 pub(crate) use sweep::sweep;
 
-use super::operations::{
-    Asked, Asking, Attempt, AttemptAll, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver,
-};
-use super::transfer::{TransferReply, TransferRequest};
+use super::operations::{Attempt, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver};
 use super::{Holder, LockKey, NoLock, Owner};
 use changes::Draft;
 
 /// An operation on leases.
 #[derive(Debug)]
 pub(crate) enum Operation<'o> {
-    /// Acquire a lease, exclusive, shared or advisory, as the request and its policy say.
+    /// Acquire a lease, exclusive or advisory, as its policy says.
     Take(&'o LockRequest),
-    /// Acquire all of these leases or none.
-    TakeAll(&'o [LockRequest]),
     /// Check that a lease is alive.
     Check(&'o Proof),
     /// Heartbeats of several leases, each with the time since the last input.
@@ -70,14 +63,6 @@ pub(crate) enum Operation<'o> {
     TakeOver { request: &'o LockRequest, generation: i64, reason: &'o str },
     /// End all leases of an owner.
     ReleaseAll { owner: &'o str },
-    /// Request the lease from its holder, or repeat the request.
-    Ask(&'o Asking<'o>),
-    /// The open requests for a lease.
-    Requests(&'o Proof),
-    /// Reply to one of them.
-    Reply { proof: &'o Proof, asker: &'o str, reply: &'o TransferReply },
-    /// End a lease and reserve the key for one of its requesters, under a lock id that no client has.
-    HandOver { proof: &'o Proof, to: &'o str, reservation: &'o LockHash },
     /// Revive an expired lease.
     Resume { proof: &'o Proof, key: &'o LockKey },
     /// Whether a key is held.
@@ -95,8 +80,6 @@ pub(crate) enum Operation<'o> {
 pub(crate) enum Answer {
     /// Of [`Operation::Take`].
     Taken(Attempt),
-    /// Of [`Operation::TakeAll`].
-    TakenAll(AttemptAll),
     /// Of check, extend, expire within and release.
     Lease(Result<Holder, NoLock>),
     /// Of [`Operation::Keep`], in its order.
@@ -109,14 +92,6 @@ pub(crate) enum Answer {
     TakenOver(TakenOver),
     /// The leases that the owner held.
     Released(Vec<Holder>),
-    /// Of [`Operation::Ask`].
-    Asked(Asked),
-    /// The longest-waiting first.
-    Requests(Result<Vec<TransferRequest>, NoLock>),
-    /// `None`: this owner has no open request.
-    Replied(Result<Option<TransferRequest>, NoLock>),
-    /// `None`: this owner has no open request.
-    HandedOver(Result<Option<Holder>, NoLock>),
     /// Of [`Operation::Resume`].
     Resumed(Resumption),
     /// Of [`Operation::KeyState`].
@@ -142,7 +117,6 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
     let mut draft = Draft::new(rows);
     let answer = match *operation {
         Operation::Take(request) => Answer::Taken(take::take(&mut draft, request, now)?),
-        Operation::TakeAll(requests) => Answer::TakenAll(set::take_all(&mut draft, requests, now)?),
         Operation::Check(proof) => Answer::Lease(check::check(rows, proof, now)),
         Operation::Keep(beats) => {
             Answer::Kept(beats.iter().map(|(proof, idle)| keep::keep(&mut draft, proof, *idle, now)).collect())
@@ -160,14 +134,6 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
             Answer::TakenOver(end::take_over(&mut draft, request, generation, reason, now)?)
         }
         Operation::ReleaseAll { owner } => Answer::Released(end::release_all(&mut draft, owner, now)),
-        Operation::Ask(asking) => Answer::Asked(transfer::ask(&mut draft, asking, now)),
-        Operation::Requests(proof) => Answer::Requests(transfer::requests(rows, proof, now)),
-        Operation::Reply { proof, asker, reply } => {
-            Answer::Replied(transfer::reply(&mut draft, proof, asker, reply, now))
-        }
-        Operation::HandOver { proof, to, reservation } => {
-            Answer::HandedOver(transfer::hand_over(&mut draft, proof, to, reservation, now)?)
-        }
         Operation::Resume { proof, key } => Answer::Resumed(resume::resume(&mut draft, proof, key, now)),
         Operation::KeyState(key) => Answer::KeyState(check::key_state(rows, key, now)),
         Operation::Holders(key) => Answer::Holders(check::holders(rows, key, now)),
@@ -176,15 +142,11 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
     Ok((answer, changes))
 }
 
-/// The refusal of a request that conflicts with a live lease, from the rows of the requested keys. It is checked before any row is locked,
+/// The refusal of a request that conflicts with a live lease, from the rows of the requested key. It is checked before any row is locked,
 /// because a refusal must not wait for a save under the lease.
 pub(crate) fn conflict(operation: &Operation<'_>, rows: &Rows, now: i64) -> Option<Answer> {
     match *operation {
         Operation::Take(request) => take::held_by_other(rows, request, now).map(Answer::Taken),
-        Operation::TakeAll(requests) => {
-            let held = set::held_by_others(rows, requests, now);
-            (!held.is_empty()).then_some(Answer::TakenAll(AttemptAll::Refused(held)))
-        }
         _ => None,
     }
 }
@@ -192,8 +154,8 @@ pub(crate) fn conflict(operation: &Operation<'_>, rows: &Rows, now: i64) -> Opti
 impl Operation<'_> {
     /// Whether it only reads.
     pub(crate) fn only_reads(&self) -> bool {
-        use Operation::{Check, Holders, KeyState, Requests};
-        matches!(self, Check(_) | Requests(_) | KeyState(_) | Holders(_))
+        use Operation::{Check, Holders, KeyState};
+        matches!(self, Check(_) | KeyState(_) | Holders(_))
     }
 }
 
@@ -202,7 +164,6 @@ impl Answer {
     fn is_refusal(&self) -> bool {
         match self {
             Answer::Taken(attempt) => !matches!(attempt, Attempt::Granted(_)),
-            Answer::TakenAll(attempt) => !matches!(attempt, AttemptAll::Granted(_)),
             Answer::TakenOver(taken) => !matches!(taken, TakenOver::Granted(_)),
             _ => false,
         }

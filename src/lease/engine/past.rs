@@ -12,7 +12,6 @@ pub(crate) enum How {
     Expired,
     Broken,
     TakenOver,
-    HandedOver,
 }
 
 impl How {
@@ -23,13 +22,12 @@ impl How {
             How::Expired => "expired",
             How::Broken => "broken",
             How::TakenOver => "taken over",
-            How::HandedOver => "handed over",
         }
     }
 
     /// Parses the stored text. An unknown text has no other party, so it counts as an expiry.
     pub(crate) fn of(text: &str) -> Self {
-        let all = [How::Released, How::Broken, How::TakenOver, How::HandedOver];
+        let all = [How::Released, How::Broken, How::TakenOver];
         all.into_iter().find(|how| how.text() == text).unwrap_or(How::Expired)
     }
 }
@@ -46,7 +44,7 @@ pub(crate) struct Past {
     pub since: i64,
     pub ended_at: i64,
     pub how: How,
-    /// The other party: the owner who broke it, took it over, or got it.
+    /// The other party: the owner who broke it, or took it over.
     pub by: Option<Owner>,
     pub reason: Option<String>,
     /// It expired at its idle limit.

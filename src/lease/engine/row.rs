@@ -28,7 +28,7 @@ impl Place {
 
     /// The place of the lease that is requested.
     pub(crate) fn of(request: &LockRequest) -> Self {
-        let slot = if request.is_alone() { Vec::new() } else { request.lock.to_vec() };
+        let slot = if request.policy.is_exclusive() { Vec::new() } else { request.lock.to_vec() };
         Place { key: request.key.clone(), slot }
     }
 }
@@ -42,14 +42,11 @@ pub(crate) struct LeaseRow {
     pub lock: Vec<u8>,
     pub owner: Owner,
     pub shown: ShowOwner,
-    /// In a slot: a shared lease. In the row of the exclusive lease: there may be shared leases beside it.
-    pub shared: bool,
     pub since: i64,
     pub last_active: i64,
     /// The last input.
     pub active_at: i64,
     pub expires_at: i64,
-    /// Zero in a reservation: handed over, and not acquired yet.
     pub ttl: i64,
     pub idle_limit: Option<i64>,
     /// The absolute limit.
@@ -61,14 +58,13 @@ pub(crate) struct LeaseRow {
 impl LeaseRow {
     /// The first lease on a place, with this generation.
     pub(super) fn granted(request: &LockRequest, generation: i64, now: i64) -> Self {
-        let LockRequest { lock, owner, policy, shared, .. } = request;
+        let LockRequest { lock, owner, policy, .. } = request;
         LeaseRow {
             place: Place::of(request),
             generation,
             lock: lock.to_vec(),
             owner: owner.clone(),
             shown: policy.shown,
-            shared: *shared,
             since: now,
             last_active: now,
             active_at: now,
@@ -80,7 +76,7 @@ impl LeaseRow {
         }
     }
 
-    /// The row of a key that has only shared or advisory leases: without an owner, under a lock id that no client has.
+    /// The row of a key that has only advisory leases: without an owner, under a lock id that no client has.
     pub(super) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>) -> Self {
         LeaseRow {
             place: Place::exclusive(key),
@@ -88,7 +84,6 @@ impl LeaseRow {
             lock,
             owner: Owner::new("", ""),
             shown: ShowOwner::ByName,
-            shared: false,
             since: 0,
             last_active: 0,
             active_at: 0,
@@ -109,14 +104,6 @@ impl LeaseRow {
         !self.ended && self.expires_at <= now
     }
 
-    pub(crate) fn is_reservation(&self) -> bool {
-        self.ttl == 0
-    }
-
-    pub(super) fn is_reserved_for(&self, owner: &Owner) -> bool {
-        self.is_reservation() && self.owner.id == owner.id
-    }
-
     /// The cause of the present expiry.
     pub(crate) fn ran_out(&self) -> RanOut {
         RanOut::of(self.is_at_idle_limit(), self.is_at_hard_limit())
@@ -133,8 +120,7 @@ impl LeaseRow {
     /// The next generation in the same place, with another owner and lock id.
     pub(super) fn change_hands(&mut self, request: &LockRequest, now: i64) -> Result<(), LastGeneration> {
         let generation = self.generation.checked_add(1).ok_or(LastGeneration)?;
-        *self =
-            LeaseRow { place: self.place.clone(), shared: self.shared, ..LeaseRow::granted(request, generation, now) };
+        *self = LeaseRow { place: self.place.clone(), ..LeaseRow::granted(request, generation, now) };
         Ok(())
     }
 
@@ -190,7 +176,6 @@ impl LeaseRow {
             ttl,
             idle: until(now, self.active_at),
             silent: until(now, self.last_active),
-            shared: self.shared,
             heartbeat: usual_heartbeat(ttl),
             shown: self.shown,
         }

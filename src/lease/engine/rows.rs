@@ -3,57 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{LeaseRow, Past, Place};
-use crate::clock::{from_millis, until};
-use crate::lease::operations::OpenRequest;
-use crate::lease::{LockKey, Owner, TransferReply, TransferRequest};
-
-/// The primary key of a transfer request: a key has one per requester.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(test, derive(Hash))]
-pub(crate) struct RequestPlace {
-    pub key: LockKey,
-    pub asker: String,
-}
-
-/// A row of the table of transfer requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(test, derive(Hash))]
-pub(crate) struct RequestRow {
-    pub key: LockKey,
-    pub asker: Owner,
-    /// The pseudonym of the requester, for a holder to whom the name is redacted.
-    pub handle: String,
-    /// The generation of the requested lease.
-    pub generation: i64,
-    pub note: String,
-    pub since: i64,
-    pub expires_at: i64,
-    /// The reply "later", while it is valid.
-    pub later_until: Option<i64>,
-    /// The reply "no".
-    pub declined: Option<String>,
-}
-
-impl RequestRow {
-    pub(crate) fn place(&self) -> RequestPlace {
-        RequestPlace { key: self.key.clone(), asker: self.asker.id.clone() }
-    }
-
-    /// The request as of now, for a live lease.
-    pub(super) fn open(&self, lease: &LeaseRow, now: i64) -> OpenRequest {
-        let later = self.later_until.map(|at| until(at, now));
-        let request = TransferRequest {
-            key: self.key.clone(),
-            generation: self.generation,
-            by: self.asker.clone(),
-            note: self.note.clone(),
-            since: from_millis(self.since),
-            remaining: until(self.expires_at, now),
-            answer: TransferReply::stored(later, self.declined.clone()),
-        };
-        OpenRequest { request, handle: self.handle.clone(), shown: lease.shown, holder: lease.owner.id.clone() }
-    }
-}
+use crate::lease::LockKey;
 
 /// The rows that an operation needs, by their keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,7 +12,6 @@ pub(crate) struct Rows {
     pub leases: BTreeMap<Place, LeaseRow>,
     /// The history, by lock hash.
     pub past: BTreeMap<Vec<u8>, Past>,
-    pub requests: BTreeMap<RequestPlace, RequestRow>,
     /// The highest generations of rows that were swept, by type.
     pub floors: BTreeMap<String, i64>,
     /// Rows of other leases that could not be locked at once. They are read, and not changed: a heartbeat may be in flight on them.
@@ -80,12 +29,6 @@ impl Rows {
 
     pub(crate) fn of_lock(&self, lock: &[u8]) -> Option<&LeaseRow> {
         self.leases.values().find(|row| row.lock == lock)
-    }
-
-    /// The shared lease on a key that has been held the longest.
-    pub(super) fn reader(&self, key: &LockKey, now: i64) -> Option<&LeaseRow> {
-        let readers = self.of_key(key).filter(|row| !row.place.slot.is_empty() && row.shared && row.alive(now));
-        readers.min_by_key(|row| (row.since, row.generation))
     }
 
     /// The highest generation that a key may have had; 0 if there was none.

@@ -10,15 +10,8 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     if let Some(refusal) = held_by_other(&draft.rows, request, now) {
         return Ok(refusal);
     }
-    if !request.is_alone() {
+    if !request.policy.is_exclusive() {
         return beside::take(draft, request, now);
-    }
-    let anchor = draft.rows.exclusive(&request.key).cloned();
-    if let Some(anchor) = anchor.filter(|anchor| anchor.shared) {
-        // The key has no shared leases any more.
-        beside::end_expired(draft, &request.key, &request.lock, now);
-        let anchor = draft.rows.leases.get(&anchor.place).cloned().unwrap_or(anchor);
-        draft.put(LeaseRow { shared: false, ..anchor });
     }
     let before = draft.rows.exclusive(&request.key);
     let before = before.filter(|row| row.ran_out_unrecorded(now) && row.lock != request.lock);
@@ -28,27 +21,13 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     take_place(draft, request, now)
 }
 
-/// The lease that conflicts with the request, if any: the exclusive lease or a reservation; for an exclusive request also the longest-held
-/// shared lease. Advisory leases conflict with nothing.
+/// The exclusive lease that conflicts with the request, if any. Advisory leases conflict with nothing.
 pub(super) fn held_by_other(rows: &Rows, request: &LockRequest, now: i64) -> Option<Attempt> {
-    if !request.policy.exclusive {
-        return None;
-    }
-    let anchor = rows.exclusive(&request.key)?;
-    if anchor.alive(now) {
-        let again = !request.shared && anchor.lock == request.lock;
-        return match anchor.is_reservation() {
-            _ if again || anchor.is_reserved_for(&request.owner) => None,
-            true => Some(Attempt::Reserved(anchor.holder(now))),
-            false => Some(Attempt::Held(anchor.holder(now))),
-        };
-    }
-    let reader = rows.reader(&request.key, now).filter(|_| anchor.shared && !request.shared);
-    reader.map(|row| Attempt::Held(row.holder(now)))
+    let held = rows.exclusive(&request.key).filter(|row| row.alive(now) && row.lock != request.lock)?;
+    request.policy.is_exclusive().then(|| Attempt::Held(held.holder(now)))
 }
 
-/// Replaces the row of the request if its lease ended, or if it is a reservation for this owner. A lock id whose lease has ended gets
-/// nothing: its request was delivered twice.
+/// Replaces the row of the request if its lease ended. A lock id whose lease has ended gets nothing: its request was delivered twice.
 pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
     let (place, lock) = (Place::of(request), &request.lock[..]);
     if draft.rows.past.contains_key(lock) {
@@ -60,7 +39,7 @@ pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> 
             row.ask_again(request, now);
             row
         }
-        Some(row) if row.lock == lock || row.shared || !is_free(&row, request, now) => {
+        Some(row) if row.lock == lock || row.alive(now) => {
             return Ok(refused(&draft.rows, request, now));
         }
         _ if elsewhere => return Ok(Attempt::Used(of_another(&request.key))),
@@ -76,10 +55,6 @@ pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> 
     let granted = row.holder(now);
     draft.put(row);
     Ok(Attempt::Granted(granted))
-}
-
-fn is_free(row: &LeaseRow, request: &LockRequest, now: i64) -> bool {
-    !row.alive(now) || row.is_reserved_for(&request.owner)
 }
 
 /// A lock id holds one lease at most.

@@ -3,7 +3,6 @@
 mod in_place;
 mod odd_rows;
 mod refusals;
-mod requests;
 mod sweep;
 
 use std::collections::BTreeSet;
@@ -32,13 +31,13 @@ fn lee() -> Owner {
     Owner::new("lee", "Lee")
 }
 
-fn request(lock: LockHash, owner: Owner, policy: LockPolicy, shared: bool) -> LockRequest {
-    LockRequest { key: key(), lock, owner, policy, shared }
+fn request(lock: LockHash, owner: Owner, policy: LockPolicy) -> LockRequest {
+    LockRequest { key: key(), lock, owner, policy }
 }
 
 /// Lee requests the exclusive lease.
 fn lees() -> LockRequest {
-    request(LEES, lee(), LockPolicy::exclusive(), false)
+    request(LEES, lee(), LockPolicy::exclusive())
 }
 
 fn proof(lock: LockHash, owner: &str) -> Proof {
@@ -47,44 +46,23 @@ fn proof(lock: LockHash, owner: &str) -> Proof {
 
 /// Kim's lease of generation 4, acquired 10 s ago, with this remaining time.
 fn kims(expires_in: i64) -> LeaseRow {
-    let mine = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    let mine = request(KIMS, kim(), LockPolicy::exclusive());
     LeaseRow { expires_at: NOW + expires_in, ..LeaseRow::granted(&mine, 4, NOW - 10_000) }
 }
 
-/// A share or an advisory lease of Kim beside others, generation 5.
-fn beside(shared: bool, expires_in: i64) -> LeaseRow {
+/// An advisory lease of Kim beside others, generation 5.
+fn beside(expires_in: i64) -> LeaseRow {
     let place = Place { key: key(), slot: KIMS.to_vec() };
-    LeaseRow { place, shared, generation: 5, ..kims(expires_in) }
+    LeaseRow { place, generation: 5, ..kims(expires_in) }
 }
 
-/// The row that marks shares on the key.
-fn anchor(shared: bool) -> LeaseRow {
-    LeaseRow { shared, ..LeaseRow::anchor(&key(), 5, vec![9; 32]) }
+/// The row that carries the generation of the advisory leases.
+fn anchor() -> LeaseRow {
+    LeaseRow::anchor(&key(), 5, vec![9; 32])
 }
 
 fn rows(leases: impl IntoIterator<Item = LeaseRow>) -> Rows {
     Rows { leases: leases.into_iter().map(|row| (row.place.clone(), row)).collect(), ..Rows::default() }
-}
-
-fn asks(asker: Owner, note: &str, since: i64, expires_in: i64) -> RequestRow {
-    let (since, expires_at) = (NOW + since, NOW + expires_in);
-    let handle = format!("handle of {}", asker.id);
-    RequestRow {
-        key: key(),
-        asker,
-        handle,
-        generation: 4,
-        note: note.into(),
-        since,
-        expires_at,
-        later_until: None,
-        declined: None,
-    }
-}
-
-fn with_requests(mut rows: Rows, requests: impl IntoIterator<Item = RequestRow>) -> Rows {
-    rows.requests = requests.into_iter().map(|row| (row.place(), row)).collect();
-    rows
 }
 
 fn with_past(mut rows: Rows, past: Past) -> Rows {
@@ -105,7 +83,6 @@ fn word(attempt: &Attempt) -> String {
     match attempt {
         Attempt::Granted(holder) => format!("granted {}", holder.generation),
         Attempt::Held(holder) => format!("held {}", holder.generation),
-        Attempt::Reserved(holder) => format!("reserved {}", holder.owner.id),
         Attempt::Lost => "lost".into(),
         Attempt::Used(no_lock) => format!("used {:?}", no_lock.why),
     }
@@ -126,18 +103,12 @@ fn history(rows: &Rows) -> Vec<(How, i64, bool, bool)> {
 #[test]
 fn an_exclusive_lease_is_granted_on_a_free_key_only() {
     let ended = LeaseRow { ended: true, ..kims(TTL) };
-    let reserved = |owner: Owner| LeaseRow { ttl: 0, owner, ..kims(1) };
     let cases = [
         ("no row", rows([]), "granted 1"),
         ("ended", rows([ended]), "granted 5"),
         ("ran out this millisecond", rows([kims(0)]), "granted 5"),
         ("a millisecond left", rows([kims(1)]), "held 4"),
-        ("reserved for Kim", rows([reserved(kim())]), "reserved kim"),
-        ("reserved for Lee", rows([reserved(lee())]), "granted 5"),
-        ("a reservation that ran out", rows([LeaseRow { expires_at: NOW, ..reserved(kim()) }]), "granted 5"),
-        ("a share", rows([anchor(true), beside(true, 1)]), "held 5"),
-        ("a share that ran out", rows([anchor(true), beside(true, 0)]), "granted 6"),
-        ("an advisory lease", rows([anchor(false), beside(false, 1)]), "granted 6"),
+        ("an advisory lease", rows([anchor(), beside(1)]), "granted 6"),
         (
             "another key",
             rows([LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(1) }]),
@@ -157,14 +128,13 @@ fn an_exclusive_lease_is_granted_on_a_free_key_only() {
 fn a_granted_row_has_the_times_of_its_policy() {
     let second = Duration::from_secs(1);
     let policy = LockPolicy::exclusive().idle_limit(600 * second).expect("a valid policy").showing(ShowOwner::ByRole);
-    let (_, after) = take(&rows([kims(0)]), &request(LEES, lee(), policy, false));
+    let (_, after) = take(&rows([kims(0)]), &request(LEES, lee(), policy));
     let expected = LeaseRow {
         place: Place::exclusive(&key()),
         generation: 5,
         lock: LEES.to_vec(),
         owner: lee(),
         shown: ShowOwner::ByRole,
-        shared: false,
         since: NOW,
         last_active: NOW,
         active_at: NOW,
@@ -194,7 +164,7 @@ fn an_expiry_is_recorded_with_its_cause() {
 
 #[test]
 fn a_lock_id_holds_one_lease_once() {
-    let kims_request = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    let kims_request = request(KIMS, kim(), LockPolicy::exclusive());
     let mut ended = kims(1);
     ended.ended = true;
     let released = Past::ended(&kims(1), How::Released, None, None, NOW - 5);
@@ -219,7 +189,7 @@ fn a_lock_id_holds_one_lease_once() {
 
 #[test]
 fn asking_again_is_a_sign_of_life_within_the_limit() {
-    let request = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    let request = request(KIMS, kim(), LockPolicy::exclusive());
     for (hard_until, expires_in) in [(NOW + LIMIT, TTL), (NOW + 9, 9), (NOW + 1, 5)] {
         let (_, after) = take(&rows([LeaseRow { hard_until, ..kims(5) }]), &request);
         let row = after.exclusive(&key()).expect("the row stays");
@@ -236,7 +206,7 @@ fn asking_again_sets_the_name_and_the_policy() {
     let policy = LockPolicy::exclusive().ttl(600 * second).and_then(|policy| policy.idle_limit(900 * second));
     let policy = policy.expect("a valid policy").showing(ShowOwner::ByRole);
     let owner = Owner::new("kim", "Kim Minji");
-    let (_, after) = take(&rows([kims(5)]), &request(KIMS, owner.clone(), policy, false));
+    let (_, after) = take(&rows([kims(5)]), &request(KIMS, owner.clone(), policy));
     let expected = LeaseRow {
         owner,
         shown: ShowOwner::ByRole,
@@ -252,16 +222,13 @@ fn asking_again_sets_the_name_and_the_policy() {
 
 #[test]
 fn a_recorded_end_is_not_recorded_again() {
-    let reserved = LeaseRow { ttl: 0, owner: lee(), ..kims(5) };
-    for row in [LeaseRow { ended: true, ..kims(-5) }, reserved] {
-        let (answer, after) = take(&rows([row]), &lees());
-        assert_eq!((&*answer, history(&after)), ("granted 5", vec![]));
-    }
+    let (answer, after) = take(&rows([LeaseRow { ended: true, ..kims(-5) }]), &lees());
+    assert_eq!((&*answer, history(&after)), ("granted 5", vec![]));
 }
 
 #[test]
 fn the_kind_of_an_end_is_stored_as_text() {
-    for how in [How::Released, How::Expired, How::Broken, How::TakenOver, How::HandedOver] {
+    for how in [How::Released, How::Expired, How::Broken, How::TakenOver] {
         assert_eq!(How::of(how.text()), how);
     }
     assert_eq!(How::of("of a later release"), How::Expired);
@@ -280,7 +247,7 @@ fn generations_go_on_above_slots_and_floor() {
     let mut swept = rows([]);
     swept.floors.insert("Order".into(), 40);
     assert_eq!(take(&swept, &lees()).0, "granted 41");
-    let mut slots = rows([beside(false, -1)]);
+    let mut slots = rows([beside(-1)]);
     slots.floors.insert("Order".into(), 2);
     assert_eq!(take(&slots, &lees()).0, "granted 6");
     let last = rows([LeaseRow { generation: i64::MAX, ended: true, ..kims(1) }]);
@@ -289,25 +256,18 @@ fn generations_go_on_above_slots_and_floor() {
 
 #[test]
 fn leases_beside_each_other_note_their_generation() {
-    let advisory = request(LEES, lee(), LockPolicy::advisory(), false);
-    let share = request(LEES, lee(), LockPolicy::shared(), true);
-    let reserved = |owner: Owner| LeaseRow { ttl: 0, owner, ..kims(1) };
-    // Rows, request, answer, and of the anchor: generation, shared, ended.
+    let advisory = request(LEES, lee(), LockPolicy::advisory());
+    // Rows, answer, and of the anchor: generation, ended.
     let cases = [
-        (rows([]), &advisory, "granted 1", (1, false, true)),
-        (rows([]), &share, "granted 1", (1, true, true)),
-        (rows([anchor(false), beside(false, 1)]), &advisory, "granted 6", (6, false, true)),
-        (rows([anchor(true), beside(true, 1)]), &share, "granted 6", (6, true, true)),
-        (rows([kims(1)]), &advisory, "granted 5", (4, false, false)),
-        (rows([kims(1)]), &share, "held 4", (4, false, false)),
-        (rows([kims(0)]), &share, "granted 5", (5, true, true)),
-        (rows([reserved(kim())]), &share, "reserved kim", (4, false, false)),
-        (rows([reserved(lee())]), &share, "granted 5", (5, true, true)),
+        (rows([]), "granted 1", (1, true)),
+        (rows([anchor(), beside(1)]), "granted 6", (6, true)),
+        (rows([kims(1)]), "granted 5", (4, false)),
+        (rows([kims(0)]), "granted 5", (5, true)),
     ];
-    for (rows, request, expected, of_anchor) in cases {
-        let (answer, after) = take(&rows, request);
+    for (rows, expected, of_anchor) in cases {
+        let (answer, after) = take(&rows, &advisory);
         let anchor = after.exclusive(&key()).expect("there is an anchor");
-        assert_eq!((&*answer, (anchor.generation, anchor.shared, anchor.ended)), (expected, of_anchor), "{rows:?}");
+        assert_eq!((&*answer, (anchor.generation, anchor.ended)), (expected, of_anchor), "{rows:?}");
     }
 }
 
@@ -315,22 +275,14 @@ fn leases_beside_each_other_note_their_generation() {
 fn slots_that_ended_are_swept_and_the_highest_stays() {
     let slot = |lock: u8, generation, expires_in| {
         let place = Place { key: key(), slot: vec![lock; 32] };
-        LeaseRow { place, lock: vec![lock; 32], generation, ..beside(true, expires_in) }
+        LeaseRow { place, lock: vec![lock; 32], generation, ..beside(expires_in) }
     };
-    let before = rows([anchor(true), slot(10, 3, -5), slot(11, 5, -5), slot(12, 4, 5)]);
-    let (answer, after) = take(&before, &request(LEES, lee(), LockPolicy::shared(), true));
+    let before = rows([anchor(), slot(10, 3, -5), slot(11, 5, -5), slot(12, 4, 5)]);
+    let (answer, after) = take(&before, &request(LEES, lee(), LockPolicy::advisory()));
     assert_eq!(answer, "granted 6");
     let left: Vec<_> = after.of_key(&key()).map(|row| (row.place.slot.first().copied(), row.ended)).collect();
     assert_eq!(left, [(None, true), (Some(2), false), (Some(11), true), (Some(12), false)]);
     assert_eq!(history(&after).len(), 2);
-}
-
-#[test]
-fn an_exclusive_lease_clears_the_mark_of_shares() {
-    let (_, after) = take(&rows([anchor(true), beside(true, -5)]), &lees());
-    let row = after.exclusive(&key()).expect("it was granted");
-    assert_eq!((row.shared, row.generation, row.ended), (false, 6, false));
-    assert_eq!(history(&after), [(How::Expired, -5, false, false)]);
 }
 
 #[test]
@@ -462,21 +414,21 @@ fn only_an_unseen_lease_is_given_back() {
         assert_eq!(after == rows, !expected);
         if expected {
             assert!(after.exclusive(&key()).is_some_and(|row| row.ended && row.lock != KIMS));
-            assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::exclusive(), false)).0, "granted 5");
+            assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::exclusive())).0, "granted 5");
         }
     }
-    let share = LeaseRow { last_active: NOW - 10_000, ..beside(true, 5) };
-    let (_, after) = run(Operation::UndoGrant { lock: &KIMS, generation: 5 }, &rows([anchor(true), share]));
+    let unseen = LeaseRow { last_active: NOW - 10_000, ..beside(5) };
+    let (_, after) = run(Operation::UndoGrant { lock: &KIMS, generation: 5 }, &rows([anchor(), unseen]));
     assert!(after.of_lock(&KIMS).is_none());
-    assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::shared(), true)).0, "granted 6");
+    assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::advisory())).0, "granted 6");
 }
 
 #[test]
 fn a_break_ends_the_named_generation_only() {
-    let before = rows([anchor(true), beside(true, 5)]);
+    let before = rows([anchor(), beside(5)]);
     let end = |generation| run(Operation::Break { key: &key(), generation, by: &lee(), reason: "stuck" }, &before);
     let (answer, after) = end(5);
-    assert!(matches!(answer, Answer::Broken(Some(holder)) if holder.shared && holder.owner == kim()));
+    assert!(matches!(answer, Answer::Broken(Some(holder)) if holder.owner == kim()));
     let past = after.past.get(&KIMS[..]).expect("it is recorded");
     assert_eq!((past.how, &past.by, past.reason.as_deref()), (How::Broken, &Some(lee()), Some("stuck")));
     assert!(matches!(end(4), (Answer::Broken(None), after) if after == before));
@@ -491,7 +443,7 @@ fn a_takeover_names_the_live_generation() {
         (rows([kims(5)]), 4, "granted 5"),
         (rows([kims(5)]), 3, "changed"),
         (rows([kims(0)]), 4, "changed"),
-        (rows([anchor(true), beside(true, 5)]), 5, "changed"),
+        (rows([anchor(), beside(5)]), 5, "changed"),
         (rows([own]), 4, "granted 4"),
         (rows([kims(5), elsewhere]), 4, "used"),
         (with_past(rows([kims(5)]), used), 4, "used"),
@@ -517,115 +469,31 @@ fn a_takeover_names_the_live_generation() {
 
 #[test]
 fn all_live_leases_of_an_owner_are_released() {
-    let reservation =
-        LeaseRow { ttl: 0, place: Place::exclusive(&LockKey::new("Order", "2")), lock: vec![7; 32], ..kims(5) };
+    let second = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), lock: vec![7; 32], ..kims(5) };
     let ran_out = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "3")), lock: vec![8; 32], ..kims(0) };
     let lees =
         LeaseRow { place: Place::exclusive(&LockKey::new("Order", "4")), lock: LEES.to_vec(), owner: lee(), ..kims(5) };
-    let (answer, after) = run(Operation::ReleaseAll { owner: "kim" }, &rows([kims(5), reservation, ran_out, lees]));
+    let (answer, after) = run(Operation::ReleaseAll { owner: "kim" }, &rows([kims(5), second, ran_out, lees]));
     assert!(matches!(answer, Answer::Released(released) if released.len() == 2));
     assert_eq!(history(&after), [(How::Released, 0, false, false); 2]);
     assert_eq!(after.leases.values().filter(|row| row.ended).count(), 2);
 }
 
 #[test]
-fn a_repeated_request_keeps_its_place_and_reply() {
-    let before = RequestRow { declined: Some("no".into()), ..asks(lee(), "please", -60_000, 5) };
-    let held = rows([kims(5)]);
-    let ask = |rows: &Rows, note, most| {
-        let by = Owner::new("lee", "Lee Junho");
-        let asking = Asking { key: &key(), generation: 4, by: &by, note, handle: "new".into(), most };
-        run(Operation::Ask(&asking), rows)
-    };
-    let cases = [
-        ("the same", with_requests(held.clone(), [before.clone()]), "please", (-60_000, true)),
-        ("another note", with_requests(held.clone(), [before.clone()]), "now", (0, false)),
-        (
-            "lapsed",
-            with_requests(held.clone(), [RequestRow { expires_at: NOW, ..before.clone() }]),
-            "please",
-            (0, false),
-        ),
-        (
-            "a former lease",
-            with_requests(held.clone(), [RequestRow { generation: 3, ..before.clone() }]),
-            "please",
-            (0, false),
-        ),
-    ];
-    for (case, rows, note, (since, answered)) in cases {
-        let (answer, after) = ask(&rows, note, 1);
-        assert!(
-            matches!(&answer, Answer::Asked(Asked::Open(open)) if open.answer.is_some() == answered),
-            "{case}: {answer:?}"
-        );
-        let row = after.requests.values().next().expect("the request stands");
-        assert_eq!((row.since - NOW, row.expires_at - NOW), (since, 120_000), "{case}");
-        assert_eq!((&*row.asker.name, &*row.handle), ("Lee Junho", "handle of lee"), "{case}");
-    }
-    let full = with_requests(held, [asks(Owner::new("park", "Park"), "", -5, 5)]);
-    assert!(matches!(ask(&full, "", 1), (Answer::Asked(Asked::Full), after) if after == full));
-    let gone = with_requests(rows([kims(0)]), [RequestRow { expires_at: NOW, ..before }]);
-    let (answer, after) = ask(&gone, "please", 1);
-    assert!(matches!(answer, Answer::Asked(Asked::Changed)) && after.requests.is_empty());
-}
-
-#[test]
-fn a_reply_goes_to_who_asks_for_this_lease() {
-    let later = TransferReply::Later(Duration::from_secs(60));
-    let reply = |rows: &Rows, lock, asker| match run(
-        Operation::Reply { proof: &proof(lock, "kim"), asker, reply: &later },
-        rows,
-    ) {
-        (Answer::Replied(Ok(replied)), after) => (replied.map(|request| request.by.id), after),
-        other => panic!("{other:?}"),
-    };
-    let asked = with_requests(rows([kims(5)]), [asks(lee(), "", -5, 5)]);
-    let (replied, after) = reply(&asked, KIMS, "lee");
-    assert_eq!(replied.as_deref(), Some("lee"));
-    assert_eq!(after.requests.values().next().and_then(|row| row.later_until), Some(NOW + 60_000));
-    assert_eq!(reply(&asked, KIMS, "park"), (None, asked.clone()));
-    // Where names are redacted, the pseudonym identifies the requester.
-    let hidden = with_requests(rows([LeaseRow { shown: ShowOwner::Anonymous, ..kims(5) }]), [asks(lee(), "", -5, 5)]);
-    assert_eq!(reply(&hidden, KIMS, "lee").0, None);
-    assert_eq!(reply(&hidden, KIMS, "handle of lee").0.as_deref(), Some("handle of lee"));
-    // An owner of an advisory lease does not see the request, even if both leases have the same generation.
-    for generation in [4, 5] {
-        let place = Place { key: key(), slot: OTHER.to_vec() };
-        let neighbour = LeaseRow { lock: OTHER.to_vec(), place, generation, ..beside(false, 5) };
-        let beside = with_requests(rows([kims(5), neighbour]), [asks(lee(), "", -5, 5)]);
-        assert_eq!(reply(&beside, OTHER, "lee").0, None);
-    }
-}
-
-#[test]
 fn a_row_that_another_session_has_locked_stays() {
-    let advisory = request(LEES, lee(), LockPolicy::advisory(), false);
-    let expired = rows([anchor(false), beside(false, 0)]);
+    let advisory = request(LEES, lee(), LockPolicy::advisory());
+    let expired = rows([anchor(), beside(0)]);
     let (answer, after) = take(&expired, &advisory);
     assert_eq!((&*answer, history(&after)), ("granted 6", vec![(How::Expired, 0, false, false)]));
-    let busy = [beside(false, 0).place].into();
+    let busy = [beside(0).place].into();
     let (answer, after) = take(&Rows { busy, ..expired }, &advisory);
     assert_eq!((&*answer, history(&after)), ("granted 6", vec![]));
-    assert_eq!(after.leases.get(&beside(false, 0).place), Some(&beside(false, 0)));
-}
-
-#[test]
-fn a_hand_over_reserves_the_key_for_an_asker() {
-    let asked = with_requests(rows([kims(5)]), [asks(lee(), "", -5, 5)]);
-    let hand_over = |to| run(Operation::HandOver { proof: &proof(KIMS, "kim"), to, reservation: &OTHER }, &asked);
-    let (_, after) = hand_over("lee");
-    let row = after.exclusive(&key()).expect("the row stays");
-    assert_eq!((row.generation, row.ttl, row.expires_at - NOW, &row.owner), (5, 0, 30_000, &lee()));
-    assert_eq!(history(&after), [(How::HandedOver, 0, false, false)]);
-    assert_eq!(take(&after, &lees()).0, "granted 6");
-    assert_eq!(take(&after, &request([4; 32], kim(), LockPolicy::exclusive(), false)).0, "reserved lee");
-    assert!(matches!(hand_over("park"), (Answer::HandedOver(Ok(None)), after) if after == asked));
+    assert_eq!(after.leases.get(&beside(0).place), Some(&beside(0)));
 }
 
 #[test]
 fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
-    let recorded = with_past(rows([beside(false, -5)]), Past::expired(&beside(false, -5)));
+    let recorded = with_past(rows([beside(-5)]), Past::expired(&beside(-5)));
     let limited = LeaseRow { hard_until: NOW, ..kims(-5) };
     let idle = LeaseRow { idle_limit: Some(5), active_at: NOW - 10, ..kims(-5) };
     let cases = [
@@ -650,31 +518,7 @@ fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
 }
 
 #[test]
-fn a_set_is_granted_as_a_whole() {
-    let other =
-        |lock, policy| LockRequest { key: LockKey::new("Order", "2"), lock, owner: lee(), policy, shared: false };
-    let take_all = |rows: &Rows, requests: &[LockRequest]| match run(Operation::TakeAll(requests), rows) {
-        (Answer::TakenAll(AttemptAll::Granted(holders)), after) => (format!("granted {}", holders.len()), after),
-        (Answer::TakenAll(AttemptAll::Refused(refused)), after) => (
-            refused.iter().map(|(at, attempt)| format!("{at} {}", word(attempt))).collect::<Vec<_>>().join(", "),
-            after,
-        ),
-        other => panic!("{other:?}"),
-    };
-    let (exclusive, advisory) = (other(OTHER, LockPolicy::exclusive()), other(OTHER, LockPolicy::advisory()));
-    let held = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(5) };
-    assert_eq!(take_all(&rows([]), &[lees(), exclusive.clone()]).0, "granted 2");
-    assert_eq!(take_all(&rows([kims(-5)]), &[lees(), advisory.clone()]).0, "granted 2");
-    assert_eq!(take_all(&rows([held.clone()]), &[lees(), advisory]).0, "granted 2");
-    let held = rows([held]);
-    assert_eq!(take_all(&held, &[lees(), exclusive]), ("1 held 4".into(), held.clone()));
-    let used = Past { lock: OTHER.to_vec(), owner: lee(), ..Past::ended(&kims(5), How::Released, None, None, NOW) };
-    let (answer, after) = take_all(&with_past(rows([]), used), &[lees(), other(OTHER, LockPolicy::exclusive())]);
-    assert!(answer.starts_with("1 used Released") && after.leases.is_empty(), "{answer}");
-}
-
-#[test]
-fn a_key_is_held_by_its_lease_or_by_shares() {
+fn a_key_is_held_by_its_exclusive_lease() {
     let state = |rows: &Rows| match run(Operation::KeyState(&key()), rows).0 {
         Answer::KeyState(KeyState::Held(holder)) => format!("held {}", holder.generation),
         Answer::KeyState(state) => format!("{state:?}"),
@@ -683,10 +527,8 @@ fn a_key_is_held_by_its_lease_or_by_shares() {
     assert_eq!(state(&rows([])), "NoRow");
     assert_eq!(state(&rows([kims(1)])), "held 4");
     assert_eq!(state(&rows([kims(0)])), "Free");
-    assert_eq!(state(&rows([anchor(true), beside(true, 1)])), "held 5");
-    assert_eq!(state(&rows([anchor(true), beside(true, 0)])), "Free");
-    assert_eq!(state(&rows([anchor(false), beside(false, 1)])), "Free");
-    let both = rows([kims(1), LeaseRow { since: 0, lock: OTHER.to_vec(), ..beside(false, 1) }]);
+    assert_eq!(state(&rows([anchor(), beside(1)])), "Free");
+    let both = rows([kims(1), LeaseRow { since: 0, lock: OTHER.to_vec(), ..beside(1) }]);
     let holders = match run(Operation::Holders(&key()), &both).0 {
         Answer::Holders(holders) => holders,
         other => panic!("{other:?}"),

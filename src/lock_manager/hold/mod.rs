@@ -110,7 +110,7 @@ impl Hold {
             Some(within) => Acquisition::of(&locks, &key, &owner, id, within).timed().await?,
             None => {
                 let sent = Moment::now();
-                (locks.take(&key, &owner, IdFrom::or_own(id), false).await?, sent)
+                (locks.take(&key, &owner, IdFrom::or_own(id)).await?, sent)
             }
         };
         let belief = Belief::confirmed(sent, lease.holder.remaining);

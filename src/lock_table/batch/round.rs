@@ -123,7 +123,7 @@ mod tests {
                 receivers.push(receiver);
                 let (key, owner, policy) =
                     (LockKey::new("Order", "1"), Owner::new("kim", "Kim"), LockPolicy::exclusive());
-                let request = LockRequest { key, lock: [lock; 32], owner, policy, shared: false };
+                let request = LockRequest { key, lock: [lock; 32], owner, policy };
                 Waiting { op: LockOp::Take(request), answer, gone: None }
             })
             .collect();

@@ -12,7 +12,6 @@ use crate::storage::sql::columns::{Columns, person, there};
 /// An entry of the list of held leases.
 pub(in crate::storage) fn listed(row: &LeaseRow, now: i64) -> Listed {
     let state = match row.alive(now) {
-        true if row.is_reservation() => LeaseState::Reserved,
         true => LeaseState::Held,
         false => LeaseState::RanOut,
     };
@@ -66,8 +65,8 @@ pub(in crate::storage) fn presence(query: &ListQuery, dialect: &Dialect) -> Stri
         five += &format!(" when {} then {}", literal(&kind), 5 * millis(*every));
     }
     five += &format!(" when null then null else {greatest}(5000, {least}(l.ttl, 300000)) end");
-    let silent = format!("(l.ttl > 0 and 2 * ({now} - l.last_active) > {five})");
-    let idle = format!("(l.ttl > 0 and 5 * ({now} - l.active_at) >= {greatest}(1500000, 2 * {five}))");
+    let silent = format!("(2 * ({now} - l.last_active) > {five})");
+    let idle = format!("(5 * ({now} - l.active_at) >= {greatest}(1500000, 2 * {five}))");
     match of {
         Presence::Unreachable => format!(" and {silent}"),
         Presence::Idle => format!(" and {idle} and not {silent}"),

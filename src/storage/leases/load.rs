@@ -1,5 +1,5 @@
-//! Loads the rows on which an operation depends. The row of the exclusive lease on a key is locked before its other rows, and keys in their
-//! order, so that two operations cannot deadlock.
+//! Loads the rows on which an operation depends. The row of the exclusive lease on a key is locked before its other rows,
+//! so that two operations cannot deadlock.
 
 use super::{Hold, LeaseRows, Which};
 use crate::error::DatabaseError;
@@ -31,8 +31,7 @@ impl<'t> Loader<'t> {
     /// Loads the rows of an operation. Returns false if another session was first, so that a row to change is not locked.
     pub(super) async fn load(&mut self, operation: &Operation<'_>) -> Result<bool, DatabaseError> {
         match *operation {
-            Operation::Take(request) => return self.take(operation, std::slice::from_ref(request)).await,
-            Operation::TakeAll(requests) => return self.take(operation, requests).await,
+            Operation::Take(request) => return self.take(operation, request).await,
             Operation::Check(proof) => {
                 self.live(proof, Hold::Guard).await?;
             }
@@ -40,7 +39,7 @@ impl<'t> Loader<'t> {
                 self.live(proof, Hold::Change).await?;
             }
             Operation::Keep(beats) => {
-                // In one order for all callers, so that two sets cannot deadlock.
+                // In one order for all callers, so that two of them cannot deadlock.
                 let mut proofs: Vec<&Proof> = beats.iter().map(|(proof, _)| proof).collect();
                 proofs.sort_by_key(|proof| proof.lock);
                 for proof in proofs {
@@ -53,62 +52,39 @@ impl<'t> Loader<'t> {
             }
             Operation::TakeOver { request, generation, .. } => self.take_over(request, generation).await?,
             Operation::ReleaseAll { owner } => self.leases(Which::Owner(owner), Hold::Change).await?,
-            Operation::Ask(asking) => {
-                self.requests(asking.key, Hold::Change).await?;
-                self.leases(Which::Exclusive(&[asking.key]), Hold::No).await?;
-            }
-            Operation::Requests(proof) => self.requests_for(proof, Hold::No, Hold::No).await?,
-            Operation::Reply { proof, .. } => self.requests_for(proof, Hold::No, Hold::Change).await?,
-            Operation::HandOver { proof, .. } => self.requests_for(proof, Hold::Replace, Hold::No).await?,
             Operation::Resume { proof, key } => self.resume(proof, key).await?,
-            Operation::KeyState(key) => self.key_state(key).await?,
+            Operation::KeyState(key) => self.leases(Which::Exclusive(key), Hold::Replace).await?,
             Operation::Holders(key) => self.leases(Which::Key(key), Hold::No).await?,
         }
         Ok(true)
     }
 
-    async fn take(&mut self, operation: &Operation<'_>, requests: &[LockRequest]) -> Result<bool, DatabaseError> {
+    async fn take(&mut self, operation: &Operation<'_>, request: &LockRequest) -> Result<bool, DatabaseError> {
         // An advisory lease does not wait for a save under the exclusive one.
-        let hold = |request: &LockRequest| match request.policy.exclusive {
-            true => Hold::Replace,
-            false => Hold::Change,
-        };
-        for each in [Hold::Replace, Hold::Change] {
-            let keys: Vec<&LockKey> =
-                requests.iter().filter(|request| hold(request) == each).map(|request| &request.key).collect();
-            if !keys.is_empty() {
-                self.leases(Which::Exclusive(&keys), each).await?;
-            }
-        }
-        for request in requests {
-            self.slots(request).await?;
-        }
+        let hold = if request.policy.exclusive { Hold::Replace } else { Hold::Change };
+        self.leases(Which::Exclusive(&request.key), hold).await?;
+        self.slots(request).await?;
         if !self.locking || conflict(operation, &self.rows, self.now).is_some() {
             return Ok(true);
         }
-        let locks: Vec<_> = requests.iter().map(|request| (&request.lock, request.key.kind())).collect();
         let mut complete = true;
-        for row in self.traces(&locks).await? {
-            // Rows of the requested keys were locked above, unless another session inserted this one since.
-            complete &= !requests.iter().any(|request| Place::of(request) == row.place);
+        if let Some(row) = self.trace(&request.lock, request.key.kind()).await? {
+            // The row of the requested key was locked above, unless another session inserted it since.
+            complete = Place::of(request) != row.place;
             self.rows.leases.insert(row.place.clone(), row);
         }
-        for request in requests {
-            self.explain(&request.lock).await?;
-        }
+        self.explain(&request.lock).await?;
         Ok(complete)
     }
 
     /// The other rows of a requested key, if the request depends on them.
     async fn slots(&mut self, request: &LockRequest) -> Result<(), DatabaseError> {
         let key = &request.key;
-        if request.is_alone() {
-            return match self.rows.exclusive(key).map(|row| row.shared) {
-                // All of them, so that no heartbeat changes one at this moment.
-                Some(true) => self.leases(Which::Slots(key), Hold::Replace).await,
-                // Generations continue above them.
-                None if self.locking => self.leases(Which::Slots(key), Hold::No).await,
-                _ => Ok(()),
+        if request.policy.exclusive {
+            // Generations continue above them.
+            return match self.locking && self.rows.exclusive(key).is_none() {
+                true => self.leases(Which::Slots(key), Hold::No).await,
+                false => Ok(()),
             };
         }
         if !self.locking {
@@ -135,7 +111,7 @@ impl<'t> Loader<'t> {
         self.leases(Which::ExclusiveOf(&request.key, generation), Hold::Replace).await?;
         let now = self.now;
         if self.rows.exclusive(&request.key).is_some_and(|row| row.generation == generation && row.alive(now)) {
-            for row in self.traces(&[(&request.lock, request.key.kind())]).await? {
+            if let Some(row) = self.trace(&request.lock, request.key.kind()).await? {
                 self.rows.leases.insert(row.place.clone(), row);
             }
             self.explain(&request.lock).await?;
@@ -145,29 +121,11 @@ impl<'t> Loader<'t> {
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<(), DatabaseError> {
         self.leases(Which::Lock(&proof.lock), Hold::Replace).await?;
-        self.traces(&[(&proof.lock, key.kind())]).await?;
+        self.trace(&proof.lock, key.kind()).await?;
         let found = self.rows.of_lock(&proof.lock);
         let theirs = found.is_some_and(|row| !row.ended && row.place.key == *key && proof.is_by(&row.owner.id));
         if !theirs || self.rows.past.contains_key(&proof.lock[..]) {
             self.explain(&proof.lock).await?;
-        }
-        Ok(())
-    }
-
-    async fn key_state(&mut self, key: &LockKey) -> Result<(), DatabaseError> {
-        self.leases(Which::Exclusive(&[key]), Hold::Replace).await?;
-        let now = self.now;
-        if self.rows.exclusive(key).is_some_and(|row| row.shared && !row.alive(now)) {
-            // A later statement, which sees leases that were granted before the row was locked.
-            self.leases(Which::Slots(key), Hold::Latest).await?;
-        }
-        Ok(())
-    }
-
-    /// A presented lock id with the transfer requests for its lease.
-    async fn requests_for(&mut self, proof: &Proof, lease: Hold, requests: Hold) -> Result<(), DatabaseError> {
-        if let Some(row) = self.live(proof, lease).await?.filter(|row| row.place.slot.is_empty()) {
-            self.requests(&row.place.key, requests).await?;
         }
         Ok(())
     }
@@ -180,7 +138,7 @@ impl<'t> Loader<'t> {
         if let Some(row) = found {
             return Ok(Some(row.clone()));
         }
-        self.traces(&[(&proof.lock, "")]).await?;
+        self.trace(&proof.lock, "").await?;
         self.explain(&proof.lock).await?;
         Ok(None)
     }
@@ -191,7 +149,7 @@ impl<'t> Loader<'t> {
         let used = used.into_iter().chain(self.rows.past.get(&lock[..]).map(|past| &past.key));
         let unknown: Vec<LockKey> = used.filter(|key| !self.known.contains(key)).cloned().collect();
         for key in unknown {
-            self.leases(Which::Exclusive(&[&key]), Hold::No).await?;
+            self.leases(Which::Exclusive(&key), Hold::No).await?;
         }
         Ok(())
     }
@@ -205,39 +163,32 @@ impl<'t> Loader<'t> {
         let hold = if self.locking { hold } else { Hold::No };
         let found = self.table.leases(which, hold).await?;
         self.tell(found.clock);
-        if let Which::Exclusive(keys) = which {
-            self.known.extend(keys.iter().map(|&key| key.clone()));
+        if let Which::Exclusive(key) = which {
+            self.known.push(key.clone());
         }
         let mut places = Vec::with_capacity(found.rows.len());
         for row in found.rows {
             places.push(row.place.clone());
             match hold {
                 // A locked row stays as it is.
-                Hold::No | Hold::Latest => drop(self.rows.leases.entry(row.place.clone()).or_insert(row)),
+                Hold::No => drop(self.rows.leases.entry(row.place.clone()).or_insert(row)),
                 _ => drop(self.rows.leases.insert(row.place.clone(), row)),
             }
         }
         Ok(places)
     }
 
-    /// Loads the history of lock ids and the floors of generations. Returns rows that hold these lock ids and are not loaded yet.
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Vec<LeaseRow>, DatabaseError> {
-        let found = self.table.traces(locks).await?;
+    /// Loads the history of a lock id and the floor of the generations of a type. Returns the row of the lock id if it is not loaded yet.
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Option<LeaseRow>, DatabaseError> {
+        let found = self.table.trace(lock, kind).await?;
         self.tell(found.clock);
-        let mut others = Vec::new();
+        let mut other = None;
         for trace in found.rows {
-            others.extend(trace.lease.filter(|row| !self.rows.leases.contains_key(&row.place)));
+            other = trace.lease.filter(|row| !self.rows.leases.contains_key(&row.place));
             self.rows.past.extend(trace.past.map(|past| (past.lock.clone(), past)));
-            self.rows.floors.extend(trace.floor.map(|floor| (trace.kind, floor)));
+            self.rows.floors.extend(trace.floor.map(|floor| (kind.to_owned(), floor)));
         }
-        Ok(others)
-    }
-
-    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<(), DatabaseError> {
-        let found = self.table.requests(key, hold).await?;
-        self.tell(found.clock);
-        self.rows.requests.extend(found.rows.into_iter().map(|row| (row.place(), row)));
-        Ok(())
+        Ok(other)
     }
 
     fn tell(&mut self, clock: Option<i64>) {

@@ -15,15 +15,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow, conflict, decide};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place, conflict, decide};
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::storage::{Attempt, KeyState, LockAnswer, LockHash, LockRequest, Proof, Resumption, Slice};
 pub(super) use listing::{Dialect, listed, past_row, presence};
 use load::Loader;
-pub(super) use read::{Trace, lease, place, request};
+pub(super) use read::{Trace, lease, place};
 pub(super) use sweep::sweep;
 pub(super) use write::Writes;
-#[cfg(any(feature = "sqlite", feature = "mysql"))]
+#[cfg(feature = "sqlite")]
 pub(super) use write::hex;
 #[cfg(feature = "mysql")]
 pub(super) use write::push_hex;
@@ -31,8 +31,8 @@ pub(super) use write::push_hex;
 /// The rows of the lock table that a statement selects.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Which<'w> {
-    /// The rows of the exclusive leases on these keys, locked in this order.
-    Exclusive(&'w [&'w LockKey]),
+    /// The row of the exclusive lease on a key.
+    Exclusive(&'w LockKey),
     /// The row of the exclusive lease on a key. It need not be locked unless it has this generation.
     #[cfg_attr(
         not(feature = "postgres"),
@@ -41,12 +41,10 @@ pub(super) enum Which<'w> {
     ExclusiveOf(&'w LockKey, i64),
     /// The rows of a key that have this generation.
     Generation(&'w LockKey, i64),
-    /// The rows of the shared and advisory leases on a key.
+    /// The rows of the advisory leases on a key.
     Slots(&'w LockKey),
     /// As [`Slots`](Self::Slots), those whose leases have ended or expired; rows that another session has locked are skipped.
     EndedSlots(&'w LockKey),
-    /// The rows of the shared and advisory leases on these keys.
-    SlotsOf(&'w [&'w LockKey]),
     /// Rows of a slice, in the order of their places, whose expiry is this long ago; rows that another session has locked are skipped.
     Old { slice: &'w Slice<'w>, after: &'w Place, upto: Option<&'w Place> },
     /// All rows of a key.
@@ -62,8 +60,6 @@ pub(super) enum Which<'w> {
 pub(super) enum Hold {
     /// None: the rows are only read.
     No,
-    /// None, but the rows are those of all transactions that ended before an earlier row was locked.
-    Latest,
     /// For a live lease that must not end before the transaction does. Its heartbeats go on, where the database can tell them apart.
     Guard,
     /// For a change that does not wait for a save under the lease, where the database can tell them apart.
@@ -88,10 +84,8 @@ pub(super) struct Found<T> {
 pub(super) trait LeaseRows: Send {
     /// Selects rows of the lock table.
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError>;
-    /// What is stored of each lock id: its row, its entry in the history, and the floor of the generations of this type. Takes no lock.
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError>;
-    /// The transfer requests for a key, in the order of the requesters.
-    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError>;
+    /// What is stored of a lock id: its row, its entry in the history, and the floor of the generations of this type. Takes no lock.
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError>;
     /// The last place of the slice that begins after this one; `None`: it is the last slice.
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError>;
     /// Writes rows. Returns false if another session inserted one of them first; then the transaction must be rolled back.
@@ -188,10 +182,9 @@ pub(super) trait LeaseDatabase: Sync {
     }
 }
 
-/// The refusal of an exclusive request by a live lease of another lock id. `None`: the key is free; or it is reserved, which needs an explanation
-/// or is for this requester, so the request is sent alone.
+/// The refusal of an exclusive request by a live lease of another lock id. `None`: the key is free.
 pub(super) fn refusal(request: &LockRequest, row: &LeaseRow, now: i64) -> Option<LockAnswer> {
-    let held = row.alive(now) && !row.is_reservation() && row.lock != request.lock;
+    let held = row.alive(now) && row.lock != request.lock;
     held.then(|| LockAnswer::Held { holder: row.holder(now), lock: row.lock.clone() })
 }
 
@@ -201,8 +194,7 @@ const ATTEMPTS: u32 = 8;
 /// Runs an operation, again if another session was first. A deadlock has rolled its transaction back, so it has changed nothing.
 pub(super) async fn operate(database: &impl LeaseDatabase, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
     // Read first: a refusal must neither wait for another session's save nor write.
-    let may_conflict = matches!(operation, Operation::TakeAll(_))
-        || matches!(operation, Operation::Take(request) if request.policy.exclusive);
+    let may_conflict = matches!(operation, Operation::Take(request) if request.policy.exclusive);
     if (operation.only_reads() || may_conflict)
         && let Some(answer) = database.read(operation).await?
     {
@@ -227,7 +219,7 @@ pub(super) async fn operate(database: &impl LeaseDatabase, operation: &Operation
 /// The key was free when it was read first, and another session acquired it before its row was locked.
 fn lost(answer: Answer, operation: &Operation<'_>) -> Answer {
     match (answer, operation) {
-        (Answer::Taken(Attempt::Held(_) | Attempt::Reserved(_)), Operation::Take(request)) if request.is_alone() => {
+        (Answer::Taken(Attempt::Held(_)), Operation::Take(request)) if request.policy.exclusive => {
             Answer::Taken(Attempt::Lost)
         }
         (answer, _) => answer,

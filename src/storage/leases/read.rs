@@ -2,7 +2,7 @@
 
 use sqlx::Error;
 
-use crate::lease::engine::{How, LeaseRow, Past, Place, RequestRow};
+use crate::lease::engine::{How, LeaseRow, Past, Place};
 use crate::lease::{LockKey, ShowOwner};
 use crate::storage::sql::columns::{Columns, person, there};
 
@@ -22,7 +22,6 @@ pub(in crate::storage) fn lease(row: &impl Columns) -> Result<LeaseRow, Error> {
         lock: there(row.bytes("lock_hash"), "lock_hash")?,
         owner: there(person(row, "owner"), "owner_id")?,
         shown: ShowOwner::from_stored(number("shown_as")?),
-        shared: flag("shared")?,
         since: number("since")?,
         last_active: number("last_active")?,
         active_at: number("active_at")?,
@@ -56,41 +55,21 @@ pub(in crate::storage) fn past(row: &impl Columns, prefix: &str) -> Result<Past,
     })
 }
 
-/// A transfer request.
-pub(in crate::storage) fn request(row: &impl Columns) -> Result<RequestRow, Error> {
-    let text = |column| there(row.text(column), column);
-    let number = |column| there(row.number(column), column);
-    Ok(RequestRow {
-        key: LockKey::new(text("kind")?, text("id")?),
-        asker: there(person(row, "asker"), "asker_id")?,
-        handle: text("handle")?,
-        generation: number("generation")?,
-        note: text("note")?,
-        since: number("since")?,
-        expires_at: number("expires_at")?,
-        later_until: row.number("later_until")?,
-        declined: row.text("declined")?,
-    })
-}
-
 /// What is stored of a lock id.
 #[derive(Debug)]
 pub(in crate::storage) struct Trace {
-    /// The type of the key that was asked for.
-    pub kind: String,
     pub lease: Option<LeaseRow>,
     pub past: Option<Past>,
-    /// The highest generation of the swept rows of that type.
+    /// The highest generation of the swept rows of a type.
     pub floor: Option<i64>,
 }
 
 impl Trace {
-    /// From one row with the columns of [`lease`] and [`past`], `asked_kind` and `floor`.
+    /// From one row with the columns of [`lease`] and [`past`], and `floor`.
     pub(in crate::storage) fn of(row: &impl Columns) -> Result<Self, Error> {
         let has_lease = row.bytes("lock_hash")?.is_some();
         let has_past = row.bytes("past_lock_hash")?.is_some();
         Ok(Trace {
-            kind: there(row.text("asked_kind"), "asked_kind")?,
             lease: has_lease.then(|| lease(row)).transpose()?,
             past: has_past.then(|| past(row, "past_")).transpose()?,
             floor: row.number("floor")?,

@@ -3,8 +3,7 @@
 use super::{Hold, LeaseRows, Which, Writes};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::LockKey;
-use crate::lease::engine::{self, LeaseRow, Place, Rows};
+use crate::lease::engine::{self, Place, Rows};
 use crate::storage::{Slice, SweptRows};
 
 /// Deletes the old rows of one slice, in a transaction that the caller commits. Rows that another session has locked are left for the next sweep.
@@ -17,19 +16,7 @@ pub(in crate::storage) async fn sweep(
     let old = table.leases(Which::Old { slice, after, upto: upto.as_ref() }, Hold::Replace).await?;
     let (Some(now), false) = (old.clock, old.rows.is_empty()) else { return Ok(SweptRows { swept: 0, upto }) };
     let mut rows = Rows::default();
-    rows.leases.extend(old.rows.into_iter().map(by_place));
-    let keys: Vec<LockKey> =
-        rows.leases.keys().filter(|place| place.slot.is_empty()).map(|place| place.key.clone()).collect();
-    if !keys.is_empty() {
-        // By a later statement, which sees the leases that were granted beside the locked rows before.
-        let keys: Vec<&LockKey> = keys.iter().collect();
-        for (place, row) in table.leases(Which::SlotsOf(&keys), Hold::Latest).await?.rows.into_iter().map(by_place) {
-            if !rows.leases.contains_key(&place) {
-                rows.busy.insert(place.clone());
-                rows.leases.insert(place, row);
-            }
-        }
-    }
+    rows.leases.extend(old.rows.into_iter().map(|row| (row.place.clone(), row)));
     let changes = engine::sweep(&rows, now.saturating_sub(millis(slice.older_than)));
     let swept = changes.leases.len().try_into().unwrap_or(u64::MAX);
     let writes = Writes::of(changes, &rows);
@@ -37,8 +24,4 @@ pub(in crate::storage) async fn sweep(
         return Err(DatabaseError::SerializationFailure);
     }
     Ok(SweptRows { swept, upto })
-}
-
-fn by_place(row: LeaseRow) -> (Place, LeaseRow) {
-    (row.place.clone(), row)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::lease::engine::{Changes, LeaseRow, Past, Place, RequestPlace, RequestRow, Rows};
+use crate::lease::engine::{Changes, LeaseRow, Past, Place, Rows};
 
 /// The rows to write. A row that was loaded is updated or deleted, and is locked; any other row is inserted, which another session may have
 /// done first.
@@ -13,9 +13,6 @@ pub(in crate::storage) struct Writes {
     inserted: Vec<LeaseRow>,
     /// An entry for a lock id that already has one is not written.
     past: Vec<Past>,
-    deleted_requests: Vec<RequestPlace>,
-    updated_requests: Vec<RequestRow>,
-    inserted_requests: Vec<RequestRow>,
     floors: Vec<(String, i64)>,
 }
 
@@ -32,14 +29,6 @@ impl Writes {
                 (Some(_), Some(_)) | (None, None) => {}
             }
         }
-        for (place, row) in changes.requests {
-            match (rows.requests.get(&place), row) {
-                (Some(_), None) => writes.deleted_requests.push(place),
-                (Some(before), Some(row)) if *before != row => writes.updated_requests.push(row),
-                (None, Some(row)) => writes.inserted_requests.push(row),
-                (Some(_), Some(_)) | (None, None) => {}
-            }
-        }
         writes
     }
 
@@ -48,18 +37,14 @@ impl Writes {
             && self.updated.is_empty()
             && self.inserted.is_empty()
             && self.past.is_empty()
-            && self.deleted_requests.is_empty()
-            && self.updated_requests.is_empty()
-            && self.inserted_requests.is_empty()
             && self.floors.is_empty()
     }
 
     /// The length of the longest list.
     #[cfg(feature = "postgres")]
     pub(in crate::storage) fn longest(&self) -> usize {
-        let leases = [self.deleted.len(), self.updated.len(), self.inserted.len(), self.past.len()];
-        let requests = [self.deleted_requests.len(), self.updated_requests.len(), self.inserted_requests.len()];
-        leases.into_iter().chain(requests).chain([self.floors.len()]).max().unwrap_or(0)
+        let lists = [self.deleted.len(), self.updated.len(), self.inserted.len(), self.past.len(), self.floors.len()];
+        lists.into_iter().max().unwrap_or(0)
     }
 
     /// Floors to raise, by type.
@@ -86,21 +71,6 @@ impl Writes {
     pub(in crate::storage) fn past(&self) -> Option<String> {
         json::<_, PastJson<'_>>(&self.past)
     }
-
-    /// Transfer requests to delete.
-    pub(in crate::storage) fn deleted_requests(&self) -> Option<String> {
-        json::<_, RequestPlaceJson<'_>>(&self.deleted_requests)
-    }
-
-    /// Transfer requests to update.
-    pub(in crate::storage) fn updated_requests(&self) -> Option<String> {
-        json::<_, RequestJson<'_>>(&self.updated_requests)
-    }
-
-    /// Transfer requests to insert.
-    pub(in crate::storage) fn inserted_requests(&self) -> Option<String> {
-        json::<_, RequestJson<'_>>(&self.inserted_requests)
-    }
 }
 
 /// Rows with the names of their columns: binary values in hexadecimal, flags as 0 and 1, and no nulls.
@@ -116,7 +86,6 @@ struct LeaseJson<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     owner_role: Option<&'r str>,
     shown_as: i64,
-    shared: u8,
     since: i64,
     last_active: i64,
     active_at: i64,
@@ -140,7 +109,6 @@ impl<'r> From<&'r LeaseRow> for LeaseJson<'r> {
             owner_name: &row.owner.name,
             owner_role: row.owner.role.as_deref(),
             shown_as: row.shown.stored(),
-            shared: row.shared.into(),
             since: row.since,
             last_active: row.last_active,
             active_at: row.active_at,
@@ -205,45 +173,6 @@ impl<'r> From<&'r Past> for PastJson<'r> {
     }
 }
 
-/// As [`LeaseJson`], a transfer request.
-#[derive(Serialize)]
-struct RequestJson<'r> {
-    kind: &'r str,
-    id: &'r str,
-    asker_id: &'r str,
-    asker_name: &'r str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asker_role: Option<&'r str>,
-    handle: &'r str,
-    generation: i64,
-    note: &'r str,
-    since: i64,
-    expires_at: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    later_until: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    declined: Option<&'r str>,
-}
-
-impl<'r> From<&'r RequestRow> for RequestJson<'r> {
-    fn from(row: &'r RequestRow) -> Self {
-        RequestJson {
-            kind: row.key.kind(),
-            id: row.key.id(),
-            asker_id: &row.asker.id,
-            asker_name: &row.asker.name,
-            asker_role: row.asker.role.as_deref(),
-            handle: &row.handle,
-            generation: row.generation,
-            note: &row.note,
-            since: row.since,
-            expires_at: row.expires_at,
-            later_until: row.later_until,
-            declined: row.declined.as_deref(),
-        }
-    }
-}
-
 /// As [`LeaseJson`], the key of a row.
 #[derive(Serialize)]
 struct PlaceJson<'r> {
@@ -255,20 +184,6 @@ struct PlaceJson<'r> {
 impl<'r> From<&'r Place> for PlaceJson<'r> {
     fn from(place: &'r Place) -> Self {
         PlaceJson { kind: place.key.kind(), id: place.key.id(), slot: hex(&place.slot) }
-    }
-}
-
-/// As [`LeaseJson`], the key of a transfer request.
-#[derive(Serialize)]
-struct RequestPlaceJson<'r> {
-    kind: &'r str,
-    id: &'r str,
-    asker_id: &'r str,
-}
-
-impl<'r> From<&'r RequestPlace> for RequestPlaceJson<'r> {
-    fn from(place: &'r RequestPlace) -> Self {
-        RequestPlaceJson { kind: place.key.kind(), id: place.key.id(), asker_id: &place.asker }
     }
 }
 

@@ -87,7 +87,7 @@ impl<'o> Batch<'o> {
         for (at, op) in ops.iter().enumerate() {
             match op {
                 // Shared and advisory leases get their generations one after the other.
-                LockOp::Take(request) if request.is_alone() => batch.takes.push((at, request)),
+                LockOp::Take(request) if request.policy.exclusive => batch.takes.push((at, request)),
                 LockOp::Take(_) => {}
                 LockOp::Check(proof) => batch.checks.push((at, proof)),
                 LockOp::KeepAlive(..) | LockOp::Extend(..) | LockOp::ExpireWithin(..) | LockOp::Release(_) => {

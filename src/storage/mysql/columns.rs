@@ -13,7 +13,7 @@ pub(super) use clock;
 macro_rules! lease_columns {
     () => {
         "convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot, generation, lock_hash, owner_id, owner_name,
-         owner_role, shown_as, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, shared, ended"
+         owner_role, shown_as, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended"
     };
 }
 pub(super) use lease_columns;

@@ -12,11 +12,11 @@ use crate::lease::HeldByType;
 
 const COUNT: &str = concat!(
     "select count(*) from tenure_lock
-      where owner_id = ? and cast(owner_id as binary) = cast(? as binary) and not ended and ttl > 0 and expires_at > ",
+      where owner_id = ? and cast(owner_id as binary) = cast(? as binary) and not ended and expires_at > ",
     clock!("?")
 );
 
-/// The number of leases that an owner holds. Reservations do not count.
+/// The number of leases that an owner holds.
 pub(super) async fn count(session: &mut Session, owner: &str, now: Option<i64>) -> Result<u64, DatabaseError> {
     let count = Statement::new(COUNT).bind(owner).bind(owner).bind(now);
     let row = session.fetch_optional(count).await.map_err(classify)?;

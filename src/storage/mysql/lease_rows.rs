@@ -10,33 +10,20 @@ use sqlx::mysql::MySqlRow;
 
 use super::batch::texts::LEASE;
 use super::columns::{clock, lease_columns, select_lease};
-use super::deadline::{Flavour, RowLock, jitter};
+use super::deadline::{RowLock, jitter};
 use super::errors::{classify, is_duplicate};
-use super::load::afterwards;
 use super::session::{Session, Statement};
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
-use crate::storage::leases::{
-    self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease, request,
-};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease};
 use crate::storage::{LockHash, Slice};
 
 /// The tables of leases on a connection.
 pub(super) struct LeaseTables<'s> {
     pub session: &'s mut Session,
     pub now: Option<i64>,
-}
-
-/// A bound JSON text of keys and lock ids as rows `asked`, in its order. The limit prevents the server from merging it with the outer query:
-/// MariaDB 10.11 then searches the history for the lock id of the previous row.
-macro_rules! asked {
-    () => {
-        "(select unhex(kind) as kind, unhex(id) as id, unhex(lock_hash) as lock_hash
-            from json_table(?, '$[*]' columns (kind varchar(510) path '$[0]', id varchar(2048) path '$[1]',
-                                               lock_hash varchar(64) path '$[2]')) as json limit 10000) as asked"
-    };
 }
 
 const IN_SLOT: &str = select_lease!("where kind = ? and id = ? and slot = ?");
@@ -66,36 +53,27 @@ const ENDED_SLOTS: &str = concat!(
     ") order by slot"
 );
 
-const TRACES: &str = concat!(
+const TRACE: &str = concat!(
     "select ",
     clock!("?"),
-    " as clock, convert(asked.kind using utf8mb4) as asked_kind, swept.generation as floor, {},
+    " as clock, swept.generation as floor, {},
             past.lock_hash as past_lock_hash, convert(past.kind using utf8mb4) as past_kind,
             convert(past.id using utf8mb4) as past_id, past.generation as past_generation,
             past.owner_id as past_owner_id, past.owner_name as past_owner_name, past.owner_role as past_owner_role,
             past.shown_as as past_shown_as, past.since as past_since, past.ended_at as past_ended_at,
             past.how as past_how, past.by_id as past_by_id, past.by_name as past_by_name, past.by_role as past_by_role,
             past.reason as past_reason, past.idle as past_idle, past.limited as past_limited
-       from ",
-    asked!(),
-    " left join tenure_lock as l on l.lock_hash = asked.lock_hash
-      left join tenure_lock_history as past on past.lock_hash = asked.lock_hash
-      left join tenure_lock_floor as swept on swept.kind = asked.kind"
-);
-
-const REQUESTS: &str = concat!(
-    "select ",
-    clock!("?"),
-    " as clock, convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, asker_id, asker_name, asker_role,
-            handle, generation, note, since, expires_at, later_until, declined
-       from tenure_lock_request where kind = ? and id = ? order by asker"
+       from (select 1) as one
+       left join tenure_lock as l on l.lock_hash = ?
+       left join tenure_lock_history as past on past.lock_hash = ?
+       left join tenure_lock_floor as swept on swept.kind = ?"
 );
 
 /// A bound JSON text of rows of the lock table as rows `new`. The columns of the key are binary, so that the primary key finds them.
 macro_rules! lease_json {
     () => {
         "(select cast(kind as binary) as kind, cast(id as binary) as id, unhex(slot) as slot, generation,
-                 unhex(lock_hash) as lock_hash, owner_id, owner_name, owner_role, shown_as, shared, since, last_active,
+                 unhex(lock_hash) as lock_hash, owner_id, owner_name, owner_role, shown_as, since, last_active,
                  active_at, expires_at, ttl, idle_limit, hard_until, ended
             from json_table(?, '$[*]' columns (
                  kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
@@ -103,7 +81,7 @@ macro_rules! lease_json {
                  lock_hash varchar(64) path '$.lock_hash', owner_id text character set utf8mb4 path '$.owner_id',
                  owner_name text character set utf8mb4 path '$.owner_name',
                  owner_role text character set utf8mb4 path '$.owner_role', shown_as bigint path '$.shown_as',
-                 shared tinyint path '$.shared', since bigint path '$.since', last_active bigint path '$.last_active',
+                 since bigint path '$.since', last_active bigint path '$.last_active',
                  active_at bigint path '$.active_at', expires_at bigint path '$.expires_at', ttl bigint path '$.ttl',
                  idle_limit bigint path '$.idle_limit', hard_until bigint path '$.hard_until',
                  ended tinyint path '$.ended')) as json limit 10000) as new"
@@ -117,23 +95,6 @@ macro_rules! place_json {
             from json_table(?, '$[*]' columns (
                  kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
                  slot varchar(64) path '$.slot')) as json limit 10000) as gone"
-    };
-}
-
-/// As [`lease_json!`], transfer requests.
-macro_rules! request_json {
-    () => {
-        "(select cast(kind as binary) as kind, cast(id as binary) as id, unhex(sha2(asker_id, 256)) as asker, asker_id,
-                 asker_name, asker_role, handle, generation, note, since, expires_at, later_until, declined
-            from json_table(?, '$[*]' columns (
-                 kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
-                 asker_id text character set utf8mb4 path '$.asker_id',
-                 asker_name text character set utf8mb4 path '$.asker_name',
-                 asker_role text character set utf8mb4 path '$.asker_role',
-                 handle text character set utf8mb4 path '$.handle', generation bigint path '$.generation',
-                 note text character set utf8mb4 path '$.note', since bigint path '$.since',
-                 expires_at bigint path '$.expires_at', later_until bigint path '$.later_until',
-                 declined text character set utf8mb4 path '$.declined')) as json limit 10000) as new"
     };
 }
 
@@ -169,45 +130,19 @@ const UPDATE: &str = concat!(
             on l.kind = new.kind and l.id = new.id and l.slot = new.slot
         set l.generation = new.generation, l.lock_hash = new.lock_hash, l.owner_id = new.owner_id,
             l.owner_name = new.owner_name, l.owner_role = new.owner_role, l.shown_as = new.shown_as,
-            l.shared = new.shared, l.since = new.since, l.last_active = new.last_active, l.active_at = new.active_at,
+            l.since = new.since, l.last_active = new.last_active, l.active_at = new.active_at,
             l.expires_at = new.expires_at, l.ttl = new.ttl, l.idle_limit = new.idle_limit,
             l.hard_until = new.hard_until, l.ended = new.ended"
 );
 
 const INSERT: &str = concat!(
-    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
                               since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
-     select kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared, since, last_active,
+     select kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, since, last_active,
             active_at, expires_at, ttl, idle_limit, hard_until, ended
        from ",
     lease_json!(),
     " order by kind, id, slot"
-);
-
-const DELETE_REQUESTS: &str = concat!(
-    "delete r from ",
-    request_json!(),
-    " straight_join tenure_lock_request as r force index (primary)
-                 on r.kind = new.kind and r.id = new.id and r.asker = new.asker"
-);
-
-const UPDATE_REQUESTS: &str = concat!(
-    "update ",
-    request_json!(),
-    " straight_join tenure_lock_request as r force index (primary)
-            on r.kind = new.kind and r.id = new.id and r.asker = new.asker
-        set r.asker_name = new.asker_name, r.asker_role = new.asker_role, r.handle = new.handle,
-            r.generation = new.generation, r.note = new.note, r.since = new.since, r.expires_at = new.expires_at,
-            r.later_until = new.later_until, r.declined = new.declined"
-);
-
-const INSERT_REQUESTS: &str = concat!(
-    "insert into tenure_lock_request (kind, id, asker, asker_id, asker_name, asker_role, handle, generation, note, since,
-                                      expires_at, later_until, declined)
-     select kind, id, asker, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until,
-            declined
-       from ",
-    request_json!()
 );
 
 const FLOORS: &str = "
@@ -263,10 +198,9 @@ fn after(statement: Statement, slice: &Slice<'_>, after: &Place) -> Statement {
 impl Hold {
     /// Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so would a
     /// heartbeat that waits for it.
-    fn row_lock(self, flavour: Flavour) -> RowLock {
+    fn row_lock(self) -> RowLock {
         match self {
             Hold::No => RowLock::None,
-            Hold::Latest => afterwards(flavour, RowLock::Update),
             Hold::Guard | Hold::Change | Hold::Replace => RowLock::Update,
         }
     }
@@ -296,23 +230,6 @@ impl LeaseTables<'_> {
         self.of_key(IN_SLOT, &place.key).bind(&place.slot[..])
     }
 
-    /// The rows of keys in these slots.
-    fn of_keys(&self, keys: &[&LockKey], slots: &str) -> Statement {
-        let asked = keys.iter().map(|key| (hex(key.kind().as_bytes()), hex(key.id().as_bytes())));
-        let select = format!(
-            concat!(
-                "select ",
-                clock!("?"),
-                " as clock, {} from ",
-                asked!(),
-                " straight_join tenure_lock as l force index (primary)
-                     on l.kind = asked.kind and l.id = asked.id and l.slot {}"
-            ),
-            LEASE, slots
-        );
-        Statement::new(select).bind(self.now).bind(serde_json::json!(asked.collect::<Vec<_>>()).to_string())
-    }
-
     /// Finds rows by another index without a lock, and then locks each by its primary key: a locking search would lock the index before the
     /// rows, and a takeover locks them in the other order.
     async fn lock_each(&mut self, select: Statement, lock: RowLock) -> Result<Found<LeaseRow>, DatabaseError> {
@@ -331,8 +248,7 @@ impl LeaseTables<'_> {
 
     async fn select(&mut self, which: Which<'_>, lock: RowLock) -> Result<Found<LeaseRow>, DatabaseError> {
         let select = match which {
-            Which::Exclusive(&[key]) | Which::ExclusiveOf(key, _) => self.of_place(&Place::exclusive(key)),
-            Which::Exclusive(keys) => self.of_keys(keys, "= ''"),
+            Which::Exclusive(key) | Which::ExclusiveOf(key, _) => self.of_place(&Place::exclusive(key)),
             Which::Generation(key, generation) => {
                 return self.lock_each(self.of_key(GENERATION, key).bind(generation), lock).await;
             }
@@ -341,7 +257,6 @@ impl LeaseTables<'_> {
                 let lock = if lock == RowLock::None { lock } else { RowLock::SkipLocked };
                 return self.fetch(self.of_key(ENDED_SLOTS, key).bind(self.now), lock, lease).await;
             }
-            Which::SlotsOf(keys) => self.of_keys(keys, "<> ''"),
             Which::Old { slice, after: place, upto } => {
                 let old = Statement::new(if upto.is_some() { OLD } else { OLD_OF_LAST_SLICE }).bind(self.now);
                 let mut old = after(old, slice, place);
@@ -373,18 +288,13 @@ impl LeaseTables<'_> {
 #[async_trait]
 impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
-        self.select(which, hold.row_lock(self.session.flavour())).await
+        self.select(which, hold.row_lock()).await
     }
 
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
-        let asked = locks.iter().map(|(lock, kind)| (hex(kind.as_bytes()), "", hex(&lock[..])));
-        let asked = serde_json::json!(asked.collect::<Vec<_>>()).to_string();
-        let select = Statement::new(TRACES.replace("{}", LEASE)).bind(self.now).bind(asked);
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError> {
+        let select = Statement::new(TRACE.replace("{}", LEASE)).bind(self.now);
+        let select = select.bind(&lock[..]).bind(&lock[..]).bind(kind.as_bytes());
         self.fetch(select, RowLock::None, Trace::of).await
-    }
-
-    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
-        self.fetch(self.of_key(REQUESTS, key), hold.row_lock(self.session.flavour()), request).await
     }
 
     async fn end_of_slice(&mut self, slice: &Slice<'_>, place: &Place) -> Result<Option<Place>, DatabaseError> {
@@ -400,9 +310,6 @@ impl LeaseRows for LeaseTables<'_> {
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
             (INSERT, writes.inserted()),
-            (DELETE_REQUESTS, writes.deleted_requests()),
-            (UPDATE_REQUESTS, writes.updated_requests()),
-            (INSERT_REQUESTS, writes.inserted_requests()),
         ] {
             let Some(rows) = rows else { continue };
             match self.session.write(Statement::new(statement).bind(rows)).await {

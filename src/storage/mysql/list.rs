@@ -48,10 +48,8 @@ pub(super) async fn held(
     now: Option<i64>,
 ) -> Result<Vec<Listed>, DatabaseError> {
     let state = match query.state {
-        None => " and l.expires_at > moment.now",
-        Some(LeaseState::Held) => " and l.expires_at > moment.now and l.ttl > 0",
-        Some(LeaseState::Reserved) => " and l.expires_at > moment.now and l.ttl = 0",
-        Some(LeaseState::RanOut) => " and l.expires_at <= moment.now and l.ttl > 0",
+        None | Some(LeaseState::Held) => " and l.expires_at > moment.now",
+        Some(LeaseState::RanOut) => " and l.expires_at <= moment.now",
     };
     let after = match &query.after {
         Some(Position::Held { since, key, generation }) => Some((*since, key, *generation)),

@@ -1,4 +1,4 @@
-//! Deleting old entries of the history and old requests.
+//! Deleting old entries of the history.
 
 use super::columns::clock;
 use super::errors::classify;
@@ -15,27 +15,7 @@ const HISTORY: &str = concat!(
 
 /// Deletes ended leases from the history.
 pub(super) async fn history(session: &mut Session, slice: &Slice<'_>, now: Option<i64>) -> Result<u64, DatabaseError> {
-    delete(session, HISTORY, slice, now).await
-}
-
-const REQUESTS: &str = concat!(
-    "delete from tenure_lock_request where expires_at <= ",
-    clock!("?"),
-    " - ? and (? is null or kind = ?) limit ?"
-);
-
-/// Deletes expired requests.
-pub(super) async fn requests(session: &mut Session, slice: &Slice<'_>, now: Option<i64>) -> Result<u64, DatabaseError> {
-    delete(session, REQUESTS, slice, now).await
-}
-
-async fn delete(
-    session: &mut Session,
-    statement: &'static str,
-    slice: &Slice<'_>,
-    now: Option<i64>,
-) -> Result<u64, DatabaseError> {
     let kind = slice.kind.map(str::as_bytes);
-    let delete = Statement::new(statement).bind(now).bind(millis(slice.older_than)).bind(kind).bind(kind);
+    let delete = Statement::new(HISTORY).bind(now).bind(millis(slice.older_than)).bind(kind).bind(kind);
     session.write(delete.bind(slice.most)).await.map_err(classify)
 }

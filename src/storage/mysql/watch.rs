@@ -35,30 +35,25 @@ fn look(looks: &[Look], now: Option<i64>) -> String {
     format!(
         "select cast(0 as signed) as what, {lease}, l.generation as number, l.lock_hash, cast(l.slot = '' as signed) as exclusive, l.owner_id,
                 l.owner_name, l.owner_role, cast(l.shown_as as signed) as shown_as, l.since, l.last_active, l.active_at,
-                l.expires_at, l.ttl, cast(l.shared as signed) as shared,
+                l.expires_at, l.ttl,
                 l.idle_limit, l.hard_until,
-                cast(l.ended as signed) as ended, null as how, null as by_id, null as by_name, null as by_role, null as handle, null as words
+                cast(l.ended as signed) as ended, null as how, null as by_id, null as by_name, null as by_role, null as words
            from {now} join tenure_lock as l where (l.kind, l.id) in ({keys})
          union all
          select 1, {history}, h.generation, null, null, h.owner_id, h.owner_name, h.owner_role, h.shown_as, h.since, null, null,
-                h.ended_at, null, null, cast(h.idle as signed), cast(h.limited as signed), 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
+                h.ended_at, null, cast(h.idle as signed), cast(h.limited as signed), 1, h.how, h.by_id, h.by_name, h.by_role, h.reason
            from {now} join tenure_lock_history as h where {past}
          union all
-         select 2, {request}, r.generation, null, null, r.asker_id, r.asker_name, r.asker_role, null, r.since, r.later_until, null,
-                r.expires_at, null, null, null, null, null, r.declined, null, null, null, r.handle, r.note
-           from {now} join tenure_lock_request as r where (r.kind, r.id) in ({keys}) and r.expires_at > now.clock
-         union all
-         select 3, {revision}, max(v.version), null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-                null, null, null, null, null
+         select 3, {revision}, max(v.version), null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+                null, null, null, null
            from {now} join tenure_revision as v where (v.kind, v.id) in ({keys}) group by now.clock, v.kind, v.id
          union all
-         select 4, {waiter}, min(w.ticket), null, null, null, null, null, null, null, null, null, null, null, null, null, null, count(*),
-                null, null, null, null, null, null
+         select 4, {waiter}, min(w.ticket), null, null, null, null, null, null, null, null, null, null, null, null, null, count(*),
+                null, null, null, null, null
            from {now} join tenure_lock_waiter as w where (w.kind, w.id) in ({keys}) and w.expires_at > now.clock
           group by now.clock, w.kind, w.id",
         lease = name("l"),
         history = name("h"),
-        request = name("r"),
         revision = name("v"),
         waiter = name("w"),
     )

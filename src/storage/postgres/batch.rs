@@ -171,7 +171,7 @@ impl<'o> Round<'o> {
         for (at, op) in self.open() {
             match op {
                 // Shared and advisory leases get their generations one after the other.
-                LockOp::Take(request) if request.is_alone() => asked.push(at, request),
+                LockOp::Take(request) if request.policy.exclusive => asked.push(at, request),
                 _ => {
                     if let Some((proof, verb, by)) = op.change() {
                         shown.push(at, proof, verb, by);
@@ -204,7 +204,7 @@ impl<'o> Round<'o> {
         let (mut asked, mut asked_by) = (Asked::default(), HashMap::new());
         for (at, op) in self.open() {
             if let LockOp::Take(request) = op
-                && request.is_alone()
+                && request.policy.exclusive
             {
                 asked_by.insert(&request.lock[..], at);
                 asked.push(at, request);

@@ -9,9 +9,9 @@ use crate::error::DatabaseError;
 use crate::lease::HeldByType;
 
 const COUNT: &str = "
-    select count(*) from tenure_lock where owner_id = $2 and not ended and expires_at > tenure_now($1) and ttl > 0";
+    select count(*) from tenure_lock where owner_id = $2 and not ended and expires_at > tenure_now($1)";
 
-/// The number of leases that an owner holds. Reservations do not count.
+/// The number of leases that an owner holds.
 pub(super) async fn count(connection: &mut PgConnection, owner: &str, now: Option<i64>) -> Result<u64, DatabaseError> {
     let count: i64 = sqlx::query_scalar(COUNT).bind(now).bind(owner).fetch_one(connection).await.map_err(classify)?;
     Ok(u64::try_from(count).unwrap_or(0))

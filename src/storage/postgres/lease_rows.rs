@@ -11,9 +11,8 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres, Row};
 use super::errors::{classify, is_duplicate};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::LockKey;
-use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
-use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease, request};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease};
 use crate::storage::{LockHash, Slice};
 
 /// The tables of leases on a connection.
@@ -22,24 +21,24 @@ pub(super) struct LeaseTables<'c> {
     pub now: Option<i64>,
 }
 
-const TRACES: &str = "
-    select tenure_now($1) as clock, asked.kind as asked_kind, floor.generation as floor, l.*,
+const TRACE: &str = "
+    select tenure_now($1) as clock, floor.generation as floor, l.*,
            past.lock_hash as past_lock_hash, past.kind as past_kind, past.id as past_id,
            past.generation as past_generation, past.owner_id as past_owner_id, past.owner_name as past_owner_name,
            past.owner_role as past_owner_role, past.shown_as as past_shown_as, past.since as past_since,
            past.ended_at as past_ended_at, past.how as past_how, past.by_id as past_by_id,
            past.by_name as past_by_name, past.by_role as past_by_role, past.reason as past_reason,
            past.idle as past_idle, past.limited as past_limited
-      from unnest($2::bytea[], $3::text[]) as asked (lock_hash, kind)
-      left join tenure_lock l on l.lock_hash = asked.lock_hash
-      left join tenure_lock_history past on past.lock_hash = asked.lock_hash
-      left join tenure_lock_floor floor on floor.kind = asked.kind";
+      from (select 1) as one
+      left join tenure_lock l on l.lock_hash = $2
+      left join tenure_lock_history past on past.lock_hash = $2
+      left join tenure_lock_floor floor on floor.kind = $3";
 
 /// Rows of the lock table as JSON. The limit is for the planner, which expects 100 rows of a function, and joins those with the whole table.
 macro_rules! lease_json {
     () => {
         "(select * from jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, slot text, generation bigint, lock_hash text,
-            owner_id text, owner_name text, owner_role text, shown_as bigint, shared int, since bigint,
+            owner_id text, owner_name text, owner_role text, shown_as bigint, since bigint,
             last_active bigint, active_at bigint, expires_at bigint, ttl bigint, idle_limit bigint, hard_until bigint,
             ended int) limit $longest) as new"
     };
@@ -65,7 +64,7 @@ const UPDATE: &str = concat!(
     "update tenure_lock l
         set generation = new.generation, lock_hash = decode(new.lock_hash, 'hex'), owner_id = new.owner_id,
             owner_name = new.owner_name, owner_role = new.owner_role, shown_as = new.shown_as,
-            shared = new.shared::boolean, since = new.since, last_active = new.last_active, active_at = new.active_at,
+            since = new.since, last_active = new.last_active, active_at = new.active_at,
             expires_at = new.expires_at, ttl = new.ttl, idle_limit = new.idle_limit, hard_until = new.hard_until,
             ended = new.ended::boolean
        from ",
@@ -75,49 +74,15 @@ const UPDATE: &str = concat!(
 );
 
 const INSERT: &str = concat!(
-    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
                               since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
      select kind, id, decode(slot, 'hex'), generation, decode(lock_hash, 'hex'), owner_id, owner_name, owner_role,
-            shown_as, shared::boolean, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until,
+            shown_as, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until,
             ended::boolean
        from ",
     lease_json!(),
     "
       order by kind collate \"C\", id collate \"C\", slot"
-);
-
-/// As [`lease_json!`], transfer requests.
-macro_rules! request_json {
-    () => {
-        "(select * from jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, asker_id text, asker_name text, asker_role text,
-            handle text, generation bigint, note text, since bigint, expires_at bigint, later_until bigint,
-            declined text) limit $longest) as new"
-    };
-}
-
-const DELETE_REQUESTS: &str = "
-    delete from tenure_lock_request r
-     using (select * from jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, asker_id text)
-             limit $longest) as gone
-     where r.kind = gone.kind and r.id = gone.id and r.asker_id = gone.asker_id";
-
-const UPDATE_REQUESTS: &str = concat!(
-    "update tenure_lock_request r
-        set asker_name = new.asker_name, asker_role = new.asker_role, handle = new.handle, generation = new.generation,
-            note = new.note, since = new.since, expires_at = new.expires_at, later_until = new.later_until,
-            declined = new.declined
-       from ",
-    request_json!(),
-    "
-      where r.kind = new.kind and r.id = new.id and r.asker_id = new.asker_id"
-);
-
-const INSERT_REQUESTS: &str = concat!(
-    "insert into tenure_lock_request (kind, id, asker_id, asker_name, asker_role, handle, generation, note, since,
-                                      expires_at, later_until, declined)
-     select kind, id, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until, declined
-       from ",
-    request_json!()
 );
 
 const FLOORS: &str = "
@@ -169,20 +134,13 @@ impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
         const KEY: &str = "tenure_lock l where l.kind = $2 and l.id = $3";
         let rows = match which {
-            Which::Exclusive([_]) => format!("{KEY} and l.slot = ''"),
-            Which::Exclusive(_) => "unnest($2::text[], $3::text[]) as asked (kind, id)
-                 join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot = ''
-                order by l.kind, l.id"
-                .to_owned(),
+            Which::Exclusive(_) => format!("{KEY} and l.slot = ''"),
             Which::ExclusiveOf(..) => format!("{KEY} and l.slot = '' and l.generation = $4"),
             Which::Generation(..) => format!("{KEY} and l.generation = $4 order by l.slot"),
             Which::Slots(_) => format!("{KEY} and l.slot <> '' order by l.slot"),
             Which::EndedSlots(_) => {
                 format!("{KEY} and l.slot <> '' and (l.ended or l.expires_at <= tenure_now($1)) order by l.slot")
             }
-            Which::SlotsOf(_) => "unnest($2::text[], $3::text[]) as asked (kind, id)
-                 join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot <> ''"
-                .to_owned(),
             Which::Old { upto: Some(_), .. } => OLD.to_owned(),
             Which::Old { upto: None, .. } => OLD_OF_LAST_SLICE.to_owned(),
             Which::Key(_) => format!("{KEY} order by l.slot"),
@@ -193,7 +151,7 @@ impl LeaseRows for LeaseTables<'_> {
         };
         let skip = if matches!(which, Which::EndedSlots(_) | Which::Old { .. }) { "skip locked" } else { "" };
         let select = match hold {
-            Hold::No | Hold::Latest => format!("select l.*, tenure_now($1) as clock from {rows}"),
+            Hold::No => format!("select l.*, tenure_now($1) as clock from {rows}"),
             // Waits for changes of the key columns, which every end of a lease is, and not for heartbeats.
             Hold::Guard => locking(&rows, "for key share of l", skip),
             Hold::Change => locking(&rows, "for no key update of l", skip),
@@ -201,7 +159,7 @@ impl LeaseRows for LeaseTables<'_> {
         };
         let query = sqlx::query(AssertSqlSafe(select)).bind(self.now);
         let query = match which {
-            Which::Exclusive(&[key]) | Which::Slots(key) | Which::EndedSlots(key) | Which::Key(key) => {
+            Which::Exclusive(key) | Which::Slots(key) | Which::EndedSlots(key) | Which::Key(key) => {
                 query.bind(key.kind()).bind(key.id())
             }
             Which::Old { slice, after, upto } => query
@@ -214,9 +172,6 @@ impl LeaseRows for LeaseTables<'_> {
                 .bind(upto.map(|upto| upto.key.kind()))
                 .bind(upto.map(|upto| upto.key.id()))
                 .bind(upto.map(|upto| &upto.slot)),
-            Which::Exclusive(keys) | Which::SlotsOf(keys) => query
-                .bind(keys.iter().map(|key| key.kind()).collect::<Vec<_>>())
-                .bind(keys.iter().map(|key| key.id()).collect::<Vec<_>>()),
             Which::ExclusiveOf(key, generation) | Which::Generation(key, generation) => {
                 query.bind(key.kind()).bind(key.id()).bind(generation)
             }
@@ -226,22 +181,8 @@ impl LeaseRows for LeaseTables<'_> {
         self.fetch(query, lease).await
     }
 
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
-        let query = sqlx::query(TRACES)
-            .bind(self.now)
-            .bind(locks.iter().map(|(lock, _)| &lock[..]).collect::<Vec<_>>())
-            .bind(locks.iter().map(|(_, kind)| *kind).collect::<Vec<_>>());
-        self.fetch(query, Trace::of).await
-    }
-
-    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
-        let rows = "tenure_lock_request l where l.kind = $2 and l.id = $3 order by l.asker_id";
-        let select = match hold {
-            Hold::No | Hold::Latest => format!("select l.*, tenure_now($1) as clock from {rows}"),
-            Hold::Guard | Hold::Change | Hold::Replace => locking(rows, "for update of l", ""),
-        };
-        let query = sqlx::query(AssertSqlSafe(select)).bind(self.now).bind(key.kind()).bind(key.id());
-        self.fetch(query, request).await
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError> {
+        self.fetch(sqlx::query(TRACE).bind(self.now).bind(&lock[..]).bind(kind), Trace::of).await
     }
 
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {
@@ -261,9 +202,6 @@ impl LeaseRows for LeaseTables<'_> {
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
             (INSERT, writes.inserted()),
-            (DELETE_REQUESTS, writes.deleted_requests()),
-            (UPDATE_REQUESTS, writes.updated_requests()),
-            (INSERT_REQUESTS, writes.inserted_requests()),
         ] {
             let Some(rows) = rows else { continue };
             values.push(rows);

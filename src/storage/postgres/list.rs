@@ -30,10 +30,8 @@ pub(super) async fn held(
          select l.*, clock.now from tenure_lock l, clock where not l.ended and l.since <= clock.now - $2",
     );
     text += match query.state {
-        None => " and l.expires_at > clock.now",
-        Some(LeaseState::Held) => " and l.expires_at > clock.now and l.ttl > 0",
-        Some(LeaseState::Reserved) => " and l.expires_at > clock.now and l.ttl = 0",
-        Some(LeaseState::RanOut) => " and l.expires_at <= clock.now and l.ttl > 0",
+        None | Some(LeaseState::Held) => " and l.expires_at > clock.now",
+        Some(LeaseState::RanOut) => " and l.expires_at <= clock.now",
     };
     text += &presence(query, &DIALECT);
     let (since, key, generation) = match &query.after {

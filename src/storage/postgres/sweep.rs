@@ -1,4 +1,4 @@
-//! Deleting old entries of the history and old requests. Rows that another session has locked are left for the next sweep. `$1` is the time of a test, or null; `$2` the age;
+//! Deleting old entries of the history. Rows that another session has locked are left for the next sweep. `$1` is the time of a test, or null; `$2` the age;
 //! `$3` the type, or null for all.
 
 use sqlx::PgConnection;
@@ -20,30 +20,6 @@ pub(super) async fn history(
     slice: &Slice<'_>,
     now: Option<i64>,
 ) -> Result<u64, DatabaseError> {
-    delete(connection, HISTORY, slice, now).await
-}
-
-const REQUESTS: &str = "
-    delete from tenure_lock_request where (kind, id, asker_id) in (
-        select kind, id, asker_id from tenure_lock_request
-         where expires_at <= (select tenure_now($1)) - $2 and ($3::text is null or kind = $3)
-         limit $4 for update skip locked)";
-
-/// Deletes expired requests.
-pub(super) async fn requests(
-    connection: &mut PgConnection,
-    slice: &Slice<'_>,
-    now: Option<i64>,
-) -> Result<u64, DatabaseError> {
-    delete(connection, REQUESTS, slice, now).await
-}
-
-async fn delete(
-    connection: &mut PgConnection,
-    statement: &'static str,
-    slice: &Slice<'_>,
-    now: Option<i64>,
-) -> Result<u64, DatabaseError> {
-    let delete = sqlx::query(statement).bind(now).bind(millis(slice.older_than)).bind(slice.kind);
+    let delete = sqlx::query(HISTORY).bind(now).bind(millis(slice.older_than)).bind(slice.kind);
     delete.bind(i64::from(slice.most)).execute(connection).await.map(|done| done.rows_affected()).map_err(classify)
 }

@@ -18,30 +18,25 @@ const LOOK: &str = "
          look as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[]) as look (kind, id, after))
     select 0::bigint as what, time.now as clock, l.kind, l.id, l.generation as number, l.lock_hash,
            (l.slot = '')::int::bigint as exclusive, l.owner_id, l.owner_name, l.owner_role, l.shown_as::bigint as shown_as,
-           l.since, l.last_active, l.active_at, l.expires_at, l.ttl, l.shared::int::bigint as shared,
+           l.since, l.last_active, l.active_at, l.expires_at, l.ttl,
            l.idle_limit, l.hard_until,
            l.ended::int::bigint as ended, null::text as how, null::text as by_id, null::text as by_name,
-           null::text as by_role, null::text as handle, null::text as words
+           null::text as by_role, null::text as words
       from time, look join tenure_lock l on l.kind = look.kind and l.id = look.id
     union all
     select 1, time.now, h.kind, h.id, h.generation, null, null, h.owner_id, h.owner_name, h.owner_role, h.shown_as, h.since, null,
-           null, h.ended_at, null, null, h.idle::int::bigint, h.limited::int::bigint, 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
+           null, h.ended_at, null, h.idle::int::bigint, h.limited::int::bigint, 1, h.how, h.by_id, h.by_name, h.by_role, h.reason
       from time, look join tenure_lock_history h
         on h.kind = look.kind and h.id = look.id and h.generation > look.after
     union all
-    select 2, time.now, r.kind, r.id, r.generation, null, null, r.asker_id, r.asker_name, r.asker_role, null, r.since,
-           r.later_until, null, r.expires_at, null, null, null, null, null, r.declined, null, null, null, r.handle, r.note
-      from time, look join tenure_lock_request r on r.kind = look.kind and r.id = look.id
-     where r.expires_at > time.now
-    union all
-    select 3, time.now, look.kind, look.id, newest.version, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-           null, null, null, null, null, null, null
+    select 3, time.now, look.kind, look.id, newest.version, null, null, null, null, null, null, null, null, null, null, null, null, null,
+           null, null, null, null, null, null
       from time, look cross join lateral (select max(v.version) as version from tenure_revision v
                                            where v.kind = look.kind and v.id = look.id) newest
      where newest.version is not null
     union all
-    select 4, time.now, w.kind, w.id, min(w.ticket), null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-           count(*), null, null, null, null, null, null
+    select 4, time.now, w.kind, w.id, min(w.ticket), null, null, null, null, null, null, null, null, null, null, null, null, null,
+           count(*), null, null, null, null, null
       from time, look join tenure_lock_waiter w on w.kind = look.kind and w.id = look.id
      where w.expires_at > time.now
      group by time.now, w.kind, w.id";

@@ -84,7 +84,7 @@ impl<'o> Round<'o> {
     /// A single request for a free key, while no session writes: one call. Returns whether it was answered.
     async fn take_at_once(&mut self, table: &Table<'_>) -> Result<bool, DatabaseError> {
         let [LockOp::Take(request)] = self.ops else { return Ok(false) };
-        let Some(open) = OpenTransaction::at_once(table.writer).await?.filter(|_| request.is_alone()) else {
+        let Some(open) = OpenTransaction::at_once(table.writer).await?.filter(|_| request.policy.exclusive) else {
             return Ok(false);
         };
         self.change(open, table, Change::Take).await?;
@@ -172,7 +172,7 @@ impl<'o> Round<'o> {
     /// The requested exclusive leases. (Shared and advisory leases get their generations one after the other.)
     fn asked(&self) -> impl Iterator<Item = (usize, &'o LockRequest)> + use<'o> {
         self.ops.iter().enumerate().filter_map(|(at, op)| match op {
-            LockOp::Take(request) if request.is_alone() => Some((at, request)),
+            LockOp::Take(request) if request.policy.exclusive => Some((at, request)),
             _ => None,
         })
     }

@@ -8,10 +8,9 @@ use crate::clock::until;
 use crate::error::DatabaseError;
 use crate::lease::HeldByType;
 
-const COUNT: &str =
-    "select count(*) from tenure_lock where owner_id = ?2 and ended = 0 and expires_at > ?1 and ttl > 0";
+const COUNT: &str = "select count(*) from tenure_lock where owner_id = ?2 and ended = 0 and expires_at > ?1";
 
-/// The number of leases that an owner holds. Reservations do not count.
+/// The number of leases that an owner holds.
 pub(super) async fn count(connection: &mut SqliteConnection, owner: &str, now: i64) -> Result<u64, DatabaseError> {
     let count: i64 = sqlx::query_scalar(COUNT).bind(now).bind(owner).fetch_one(connection).await.map_err(classify)?;
     Ok(u64::try_from(count).unwrap_or(0))

@@ -12,10 +12,8 @@ use super::turns::Priority;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
-use crate::storage::leases::{
-    self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease, request,
-};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease};
 use crate::storage::{LockHash, Slice, patience};
 
 /// The tables of leases at a time.
@@ -24,20 +22,18 @@ pub(super) struct LeaseTables<'c> {
     pub now: i64,
 }
 
-const TRACES: &str = "
-    select asked.value ->> 1 as asked_kind, floor.generation as floor, l.*,
+const TRACE: &str = "
+    select floor.generation as floor, l.*,
            past.lock_hash as past_lock_hash, past.kind as past_kind, past.id as past_id,
            past.generation as past_generation, past.owner_id as past_owner_id, past.owner_name as past_owner_name,
            past.owner_role as past_owner_role, past.shown_as as past_shown_as, past.since as past_since,
            past.ended_at as past_ended_at, past.how as past_how, past.by_id as past_by_id,
            past.by_name as past_by_name, past.by_role as past_by_role, past.reason as past_reason,
            past.idle as past_idle, past.limited as past_limited
-      from json_each(?) as asked
-      left join tenure_lock as l on l.lock_hash = unhex(asked.value ->> 0)
-      left join tenure_lock_history as past on past.lock_hash = unhex(asked.value ->> 0)
-      left join tenure_lock_floor as floor on floor.kind = asked.value ->> 1";
-
-const REQUESTS: &str = "select * from tenure_lock_request where kind = ? and id = ? order by asker_id";
+      from (select 1)
+      left join tenure_lock as l on l.lock_hash = ?1
+      left join tenure_lock_history as past on past.lock_hash = ?1
+      left join tenure_lock_floor as floor on floor.kind = ?2";
 
 const DELETE: &str = "
     delete from tenure_lock where (kind, id, slot) in
@@ -57,7 +53,7 @@ const UPDATE: &str = "
        set generation = new.value ->> 'generation', lock_hash = unhex(new.value ->> 'lock_hash'),
            owner_id = new.value ->> 'owner_id', owner_name = new.value ->> 'owner_name',
            owner_role = new.value ->> 'owner_role', shown_as = new.value ->> 'shown_as',
-           shared = new.value ->> 'shared', since = new.value ->> 'since', last_active = new.value ->> 'last_active',
+           since = new.value ->> 'since', last_active = new.value ->> 'last_active',
            active_at = new.value ->> 'active_at', expires_at = new.value ->> 'expires_at', ttl = new.value ->> 'ttl',
            idle_limit = new.value ->> 'idle_limit', hard_until = new.value ->> 'hard_until',
            ended = new.value ->> 'ended'
@@ -65,34 +61,13 @@ const UPDATE: &str = "
      where l.kind = new.value ->> 'kind' and l.id = new.value ->> 'id' and l.slot = unhex(new.value ->> 'slot')";
 
 const INSERT: &str = "
-    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
                              since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
     select value ->> 'kind', value ->> 'id', unhex(value ->> 'slot'), value ->> 'generation',
            unhex(value ->> 'lock_hash'), value ->> 'owner_id', value ->> 'owner_name', value ->> 'owner_role',
-           value ->> 'shown_as', value ->> 'shared', value ->> 'since', value ->> 'last_active',
+           value ->> 'shown_as', value ->> 'since', value ->> 'last_active',
            value ->> 'active_at', value ->> 'expires_at', value ->> 'ttl', value ->> 'idle_limit',
            value ->> 'hard_until', value ->> 'ended'
-      from json_each(?)";
-
-const DELETE_REQUESTS: &str = "
-    delete from tenure_lock_request where (kind, id, asker_id) in
-           (select value ->> 'kind', value ->> 'id', value ->> 'asker_id' from json_each(?))";
-
-const UPDATE_REQUESTS: &str = "
-    update tenure_lock_request as r
-       set asker_name = new.value ->> 'asker_name', asker_role = new.value ->> 'asker_role',
-           handle = new.value ->> 'handle', generation = new.value ->> 'generation', note = new.value ->> 'note',
-           since = new.value ->> 'since', expires_at = new.value ->> 'expires_at',
-           later_until = new.value ->> 'later_until', declined = new.value ->> 'declined'
-      from json_each(?) as new
-     where r.kind = new.value ->> 'kind' and r.id = new.value ->> 'id' and r.asker_id = new.value ->> 'asker_id'";
-
-const INSERT_REQUESTS: &str = "
-    insert into tenure_lock_request (kind, id, asker_id, asker_name, asker_role, handle, generation, note, since,
-                                     expires_at, later_until, declined)
-    select value ->> 'kind', value ->> 'id', value ->> 'asker_id', value ->> 'asker_name', value ->> 'asker_role',
-           value ->> 'handle', value ->> 'generation', value ->> 'note', value ->> 'since', value ->> 'expires_at',
-           value ->> 'later_until', value ->> 'declined'
       from json_each(?)";
 
 const FLOORS: &str = "
@@ -142,23 +117,11 @@ impl LeaseRows for LeaseTables<'_> {
             query.bind(key.kind().to_owned()).bind(key.id().to_owned())
         };
         let query = match which {
-            Which::Exclusive(&[key]) | Which::ExclusiveOf(key, _) => of_key(" and slot = x''", key),
-            Which::Exclusive(keys) => {
-                let asked: Vec<_> = keys.iter().map(|key| (key.kind(), key.id())).collect();
-                let select = "select l.* from json_each(?) as asked cross join tenure_lock as l
-                               where l.kind = asked.value ->> 0 and l.id = asked.value ->> 1 and l.slot = x''";
-                sqlx::query(select).bind(serde_json::json!(asked).to_string())
-            }
+            Which::Exclusive(key) | Which::ExclusiveOf(key, _) => of_key(" and slot = x''", key),
             Which::Generation(key, generation) => of_key(" and generation = ? order by slot", key).bind(generation),
             Which::Slots(key) => of_key(" and slot <> x'' order by slot", key),
             Which::EndedSlots(key) => {
                 of_key(" and slot <> x'' and (ended = 1 or expires_at <= ?) order by slot", key).bind(self.now)
-            }
-            Which::SlotsOf(keys) => {
-                let asked: Vec<_> = keys.iter().map(|key| (key.kind(), key.id())).collect();
-                let select = "select l.* from json_each(?) as asked cross join tenure_lock as l
-                               where l.kind = asked.value ->> 0 and l.id = asked.value ->> 1 and l.slot <> x''";
-                sqlx::query(select).bind(serde_json::json!(asked).to_string())
             }
             Which::Old { slice, after, upto } => sqlx::query(if upto.is_some() { OLD } else { OLD_OF_LAST_SLICE })
                 .bind(self.now.saturating_sub(millis(slice.older_than)))
@@ -179,14 +142,8 @@ impl LeaseRows for LeaseTables<'_> {
         self.fetch(query, lease).await
     }
 
-    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
-        let asked: Vec<_> = locks.iter().map(|(lock, kind)| (hex(&lock[..]), kind)).collect();
-        self.fetch(sqlx::query(TRACES).bind(serde_json::json!(asked).to_string()), Trace::of).await
-    }
-
-    async fn requests(&mut self, key: &LockKey, _hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
-        let select = sqlx::query(REQUESTS).bind(key.kind().to_owned()).bind(key.id().to_owned());
-        self.fetch(select, request).await
+    async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError> {
+        self.fetch(sqlx::query(TRACE).bind(lock.to_vec()).bind(kind.to_owned()), Trace::of).await
     }
 
     async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {
@@ -202,9 +159,6 @@ impl LeaseRows for LeaseTables<'_> {
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
             (INSERT, writes.inserted()),
-            (DELETE_REQUESTS, writes.deleted_requests()),
-            (UPDATE_REQUESTS, writes.updated_requests()),
-            (INSERT_REQUESTS, writes.inserted_requests()),
         ] {
             let Some(rows) = rows else { continue };
             match sqlx::query(statement).bind(rows).execute(&mut *self.connection).await {

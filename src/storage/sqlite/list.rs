@@ -23,10 +23,8 @@ pub(super) async fn held(
 ) -> Result<Vec<Listed>, DatabaseError> {
     let mut text = String::from("select * from tenure_lock as l where ended = 0 and since <= ?2");
     text += match query.state {
-        None => " and expires_at > ?1",
-        Some(LeaseState::Held) => " and expires_at > ?1 and ttl > 0",
-        Some(LeaseState::Reserved) => " and expires_at > ?1 and ttl = 0",
-        Some(LeaseState::RanOut) => " and expires_at <= ?1 and ttl > 0",
+        None | Some(LeaseState::Held) => " and expires_at > ?1",
+        Some(LeaseState::RanOut) => " and expires_at <= ?1",
     };
     text += &presence(query, &DIALECT);
     let (since, key, generation) = match &query.after {

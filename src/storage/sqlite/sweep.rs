@@ -1,4 +1,4 @@
-//! Deleting old entries of the history and old requests. `?1` is the instant before which an entry must have ended, `?2`
+//! Deleting old entries of the history. `?1` is the instant before which an entry must have ended, `?2`
 //! the type, or null for all.
 
 use sqlx::SqliteConnection;
@@ -19,29 +19,6 @@ pub(super) async fn history(
     slice: &Slice<'_>,
     now: i64,
 ) -> Result<u64, DatabaseError> {
-    delete(connection, HISTORY, slice, now).await
-}
-
-const REQUESTS: &str = "
-    delete from tenure_lock_request where (kind, id, asker_id) in (
-        select kind, id, asker_id from tenure_lock_request
-         where expires_at <= ?1 and (?2 is null or kind = ?2) limit ?3)";
-
-/// Deletes expired requests.
-pub(super) async fn requests(
-    connection: &mut SqliteConnection,
-    slice: &Slice<'_>,
-    now: i64,
-) -> Result<u64, DatabaseError> {
-    delete(connection, REQUESTS, slice, now).await
-}
-
-async fn delete(
-    connection: &mut SqliteConnection,
-    statement: &'static str,
-    slice: &Slice<'_>,
-    now: i64,
-) -> Result<u64, DatabaseError> {
-    let delete = sqlx::query(statement).bind(now.saturating_sub(millis(slice.older_than))).bind(slice.kind);
+    let delete = sqlx::query(HISTORY).bind(now.saturating_sub(millis(slice.older_than))).bind(slice.kind);
     delete.bind(slice.most).execute(connection).await.map(|done| done.rows_affected()).map_err(classify)
 }

@@ -15,27 +15,23 @@ use crate::storage::{LockHash, patience};
 const LOOK: &str = "
     with look as (select value ->> 0 as kind, value ->> 1 as id, value ->> 2 as after from json_each(?2))
     select 0 as what, ?1 as clock, l.kind, l.id, l.generation as number, l.lock_hash, l.slot = x'' as exclusive, l.owner_id,
-           l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, l.expires_at, l.ttl, l.shared,
+           l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, l.expires_at, l.ttl,
            l.idle_limit, l.hard_until, l.ended, null as how,
-           null as by_id, null as by_name, null as by_role, null as handle, null as words
+           null as by_id, null as by_name, null as by_role, null as words
       from look cross join tenure_lock as l on l.kind = look.kind and l.id = look.id
     union all
     select 1, ?1, h.kind, h.id, h.generation, null, null, h.owner_id, h.owner_name, h.owner_role, h.shown_as, h.since, null, null,
-           h.ended_at, null, null, h.idle, h.limited, 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
+           h.ended_at, null, h.idle, h.limited, 1, h.how, h.by_id, h.by_name, h.by_role, h.reason
       from look cross join tenure_lock_history as h
         on h.kind = look.kind and h.id = look.id and h.generation > look.after
     union all
-    select 2, ?1, r.kind, r.id, r.generation, null, null, r.asker_id, r.asker_name, r.asker_role, null, r.since, r.later_until,
-           null, r.expires_at, null, null, null, null, null, r.declined, null, null, null, r.handle, r.note
-      from look cross join tenure_lock_request as r on r.kind = look.kind and r.id = look.id and r.expires_at > ?1
-    union all
-    select 3, ?1, v.kind, v.id, max(v.version), null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-           null, null, null, null, null
+    select 3, ?1, v.kind, v.id, max(v.version), null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+           null, null, null, null
       from look cross join tenure_revision as v on v.kind = look.kind and v.id = look.id
      group by v.kind, v.id
     union all
-    select 4, ?1, w.kind, w.id, min(w.ticket), null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-           count(*), null, null, null, null, null, null
+    select 4, ?1, w.kind, w.id, min(w.ticket), null, null, null, null, null, null, null, null, null, null, null, null, null,
+           count(*), null, null, null, null, null
       from look cross join tenure_lock_waiter as w on w.kind = look.kind and w.id = look.id and w.expires_at > ?1
      group by w.kind, w.id";
 

@@ -20,7 +20,7 @@ fn holder(generation: i64, remaining: Duration) -> Holder {
 fn lease(generation: i64, remaining: Duration) -> Seen {
     let holder = holder(generation, remaining);
     let ran_out = LeaseLossReason::Expired { at: AT };
-    Seen::Lease(SeenLease { holder, lock: Vec::new(), exclusive: true, reserved: false, ended: false, ran_out })
+    Seen::Lease(SeenLease { holder, lock: Vec::new(), exclusive: true, ended: false, ran_out })
 }
 
 fn ended(generation: i64) -> Seen {
@@ -44,20 +44,6 @@ fn changed(seen: Seen, change: impl FnOnce(&mut SeenLease)) -> Seen {
     Seen::Lease(lease)
 }
 
-/// A request to the holder of a generation, this long after 1970.
-fn request(generation: i64, by: &str, since: Duration) -> Seen {
-    let request = TransferRequest {
-        key: key(),
-        generation,
-        by: Owner::new(by, by),
-        note: String::new(),
-        since: AT + since,
-        remaining: MINUTE,
-        answer: None,
-    };
-    Seen::Request(SeenRequest { request, handle: String::new() })
-}
-
 fn version(number: i64) -> Version {
     Version::new(number).expect("a version")
 }
@@ -69,9 +55,7 @@ fn describe(before: &State, now: State) -> String {
         LockEvent::Acquired(holder) => format!("+{}", holder.generation),
         LockEvent::Resumed(holder) => format!("={}", holder.generation),
         LockEvent::Ended { holder, .. } => format!("-{}", holder.generation),
-        LockEvent::Reserved(holder) => format!("reserved {}", holder.generation),
         LockEvent::PresenceChanged(holder) => format!("{:?} {}", holder.presence(), holder.generation),
-        LockEvent::Requested(request) => format!("{} asks", request.by.id),
         LockEvent::Waiting { waiting, .. } => format!("{waiting} wait"),
         LockEvent::VersionChanged { version, .. } => format!("version {version}"),
         other => format!("{other:?}"),
@@ -95,8 +79,6 @@ fn every_holder_change_is_reported_in_order() {
     assert_eq!(before.after(), 2);
     assert_eq!(describe(&before, state([past(3), past(4), past(5), lease(6, MINUTE)])), "-3 +4 -4 +5 -5 +6");
     assert_eq!(describe(&before, state([past(3), past(4), ended(4)])), "-3 +4 -4");
-    // An acquired reservation leaves no history.
-    assert_eq!(describe(&before, state([past(3), lease(5, MINUTE)])), "-3 +5");
 }
 
 #[test]
@@ -112,17 +94,10 @@ fn expired_lease_is_reported_once() {
 }
 
 #[test]
-fn shared_leases_are_reported_one_by_one() {
+fn advisory_leases_are_reported_one_by_one() {
     let before = state([lease(1, MINUTE), lease(2, MINUTE)]);
     assert_eq!(before.after(), 0);
     assert_eq!(describe(&before, state([past(1), lease(2, MINUTE), ended(3), lease(3, MINUTE)])), "-1 +3");
-}
-
-#[test]
-fn a_reservation_is_reported_and_ends_without_history() {
-    let reserved = changed(lease(4, MINUTE), |lease| lease.reserved = true);
-    assert_eq!(describe(&state([lease(3, MINUTE)]), state([past(3), reserved.clone()])), "-3 reserved 4");
-    assert_eq!(describe(&state([reserved]), state([lease(5, MINUTE)])), "+5");
 }
 
 #[test]
@@ -136,16 +111,6 @@ fn a_changed_presence_is_reported_once() {
     let mut rare = silent();
     rare.expect_heartbeat(10 * MINUTE);
     assert_eq!(describe(&before, rare), "");
-}
-
-#[test]
-fn a_request_is_reported_once_for_its_lease() {
-    let before = state([lease(1, MINUTE)]);
-    let asked = || state([lease(1, MINUTE), request(1, "kim", MINUTE)]);
-    assert_eq!(describe(&before, asked()), "kim asks");
-    assert_eq!(describe(&asked(), asked()), "");
-    let again = state([lease(1, MINUTE), request(1, "kim", 2 * MINUTE), request(2, "lee", MINUTE)]);
-    assert_eq!(describe(&asked(), again), "kim asks");
 }
 
 #[test]
@@ -163,31 +128,25 @@ fn waiters_and_versions_are_reported_when_they_change() {
 }
 
 #[test]
-fn a_snapshot_has_holders_and_requests_by_time() {
+fn a_snapshot_has_holders_by_time() {
     let since = |generation, since| changed(lease(generation, MINUTE), |lease| lease.holder.since = AT + since);
     let seen = [
         since(3, 2 * MINUTE),
         since(4, MINUTE),
         lease(5, Duration::ZERO),
-        request(3, "kim", 2 * MINUTE),
-        request(4, "lee", MINUTE),
-        request(5, "park", MINUTE),
         Seen::Line { first: 7, waiting: 2 },
         Seen::Version(version(9)),
     ];
     let snapshot = state(seen).snapshot(&key(), None);
     assert_eq!(snapshot.holders.iter().map(|holder| holder.generation).collect::<Vec<_>>(), [4, 3]);
-    assert_eq!(snapshot.requests.iter().map(|request| &*request.by.id).collect::<Vec<_>>(), ["lee", "kim"]);
     assert_eq!((snapshot.generation, snapshot.waiting, snapshot.version), (5, 2, Some(version(9))));
 }
 
 #[test]
 fn an_advisory_lease_blocks_nobody() {
-    let kind = |exclusive, shared| {
-        state([changed(lease(1, MINUTE), |lease| (lease.exclusive, lease.holder.shared) = (exclusive, shared))])
-    };
-    for (exclusive, shared, blocks) in [(true, false, true), (false, true, true), (false, false, false)] {
-        assert_eq!(kind(exclusive, shared).holder().is_some(), blocks, "{exclusive} {shared}");
+    for exclusive in [true, false] {
+        let state = state([changed(lease(1, MINUTE), |lease| lease.exclusive = exclusive)]);
+        assert_eq!(state.holder().is_some(), exclusive);
     }
     assert!(state([lease(1, Duration::ZERO)]).holder().is_none());
 }

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{
-    Lease, LockManager, LockPolicy,
-    error::LeaseError,
-    lease::{LeaseLossReason, TransferReply},
-};
+use tenure::{Lease, LockManager, LockPolicy, error::LeaseError, lease::LeaseLossReason};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};
@@ -82,13 +78,4 @@ pub async fn a_policy_is_bounded_and_its_longest_lease_ends(t: &TestDb) {
         "{over:?}"
     );
     assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
-}
-
-pub async fn postponing_reply_may_be_absurdly_long(t: &TestDb) {
-    let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
-    t.locks.request(&held.holder().key, 1, &lee(), "please").await.unwrap();
-    let later = t.locks.answer_request(held.id(), "lee", TransferReply::Later(Duration::MAX)).await.unwrap();
-    assert!(matches!(later.answer, Some(TransferReply::Later(left)) if left > MINUTE), "{later:?}");
-    let never = t.locks.answer_request(held.id(), "lee", TransferReply::Later(Duration::ZERO)).await.unwrap();
-    assert_eq!(never.answer, None);
 }

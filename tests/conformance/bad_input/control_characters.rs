@@ -2,13 +2,12 @@
 //! result is the same on all databases; a database that refuses a NUL would do it with an error of its own.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use tenure::{
     Error, LockId, LockKey, LockMode, Owner,
     aggregate::Condition,
-    error::{AnswerError, BreakError, LeaseError, ListError, LockError, RequestError, TakeOverError, UpdateError},
-    lease::{Holder, LeaseLossReason, TransferReply},
+    error::{BreakError, LeaseError, ListError, LockError, TakeOverError, UpdateError},
+    lease::{Holder, LeaseLossReason},
 };
 
 use crate::conformance::order::Note;
@@ -25,7 +24,6 @@ fn pin(note: &mut Note) -> Result<(), Infallible> {
 pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
     let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
     let held = locks.try_lock(&key(), &kim()).await.unwrap();
-    locks.request(&held.holder().key, held.holder().generation, &lee(), "please").await.unwrap();
     for bad in BAD {
         for key in [LockKey::new("Order", bad), LockKey::new(bad, "1")] {
             let refused = locks.try_lock(&key, &kim()).await;
@@ -33,8 +31,6 @@ pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
             assert!(!refused.unwrap_err().to_string().contains(bad), "it is escaped where it is shown");
             let waited = locks.lock(&key, &kim()).await;
             assert!(matches!(waited, Err(LockError::InvalidKey { .. })), "{bad:?}: {waited:?}");
-            let several = locks.try_lock_all([key], &kim()).await;
-            assert!(matches!(several, Err(LockError::InvalidKey { .. })), "{bad:?}: {several:?}");
         }
         for owner in [Owner::new(bad, "Kim"), Owner::new("kim", bad), kim().in_role(bad)] {
             let refused = locks.try_lock(&key(), &owner).await;
@@ -42,19 +38,12 @@ pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
             assert!(!refused.unwrap_err().to_string().contains(bad), "it is escaped where it is shown");
             let waited = locks.lock(&key(), &owner).await;
             assert!(matches!(waited, Err(LockError::InvalidOwner(_))), "{bad:?}: {waited:?}");
-            let shared = locks.try_lock_all([key()], &owner).await;
-            assert!(matches!(shared, Err(LockError::InvalidOwner(_))), "{bad:?}: {shared:?}");
         }
         let broken = locks.break_lock(&held.holder().key, held.holder().generation, &lee(), bad).await;
         assert!(matches!(broken, Err(BreakError::ReasonNotPlain)), "{bad:?}: {broken:?}");
         assert_eq!(broken.unwrap_err().code(), tenure::error::ErrorCode::TextNotPlain);
         let taken = locks.take_over(&held.holder().key, held.holder().generation, &lee(), LockId::random(), bad).await;
         assert!(matches!(taken, Err(TakeOverError::ReasonNotPlain)), "{bad:?}: {taken:?}");
-        let asked = locks.request(&held.holder().key, held.holder().generation, &lee(), bad).await;
-        assert!(matches!(asked, Err(RequestError::NoteNotPlain)), "{bad:?}: {asked:?}");
-        let declined = TransferReply::Declined { message: bad.into() };
-        let answered = locks.answer_request(held.id(), "lee", declined).await;
-        assert!(matches!(answered, Err(AnswerError::MessageNotPlain)), "{bad:?}: {answered:?}");
     }
     assert_eq!(locks.check_lock(held.id()).await.unwrap().holder().owner, kim());
     // The space around a reason is trimmed.
@@ -176,27 +165,16 @@ pub async fn foreign_lock_id_reveals_nothing(t: &TestDb) {
             Err(Error::NoLock(no_lock)) => Err(*no_lock),
             other => panic!("{end}: {other:?}"),
         };
-        let answered = match stranger.answer_request(lease.id(), "lee", TransferReply::Later(Duration::ZERO)).await {
-            Err(AnswerError::NoLock(no_lock)) => Err(*no_lock),
-            other => panic!("{end}: {other:?}"),
-        };
-        let handed = match stranger.hand_over(lease.id(), "lee").await {
-            Err(AnswerError::NoLock(no_lock)) => Err(*no_lock),
-            other => panic!("{end}: {other:?}"),
-        };
         let answers = [
             stranger.check_lock(lease.id()).await.map(drop).map_err(no_lock),
             stranger.release_lock(lease.id()).await.map_err(no_lock),
             stranger.extend_lock_expiration(lease.id(), TTL).await.map(drop).map_err(no_lock),
-            stranger.requests(lease.id()).await.map(drop).map_err(no_lock),
             guarded,
             freed,
             beaten,
             used,
             saved,
             resumed,
-            answered,
-            handed,
         ];
         for (at, answer) in answers.into_iter().enumerate() {
             let Err(no_lock) = answer else { panic!("{end}, {at}: it was done") };

@@ -28,8 +28,6 @@ async fn everything(locks: &LockManager, lease: &tenure::Lease) {
     let _ = locks.keep_alive(&[id.clone(), id.clone(), LockId::random()]).await;
     let _ = locks.try_lock_as(key, &kim(), id.clone()).await;
     let _ = locks.try_lock(key, &lee()).await;
-    let _ = locks.request(key, lease.holder().generation, &lee(), "please").await;
-    let _ = locks.requests(id).await;
     let _ = locks.expire_within(id, Duration::MAX).await;
     let _ = locks.holders(key).await;
 }

@@ -2,8 +2,8 @@
 
 use tenure::{
     Error, LockId, LockKey, LockMode, Owner,
-    error::{AnswerError, BreakError, LeaseError, LockError, RequestError, TakeOverError, UpdateError},
-    lease::{Holder, LeaseLossReason, TransferRequest},
+    error::{BreakError, LeaseError, LockError, TakeOverError, UpdateError},
+    lease::{Holder, LONGEST_REASON, LeaseLossReason},
 };
 
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
@@ -34,8 +34,6 @@ pub async fn invalid_key_is_refused_by_name_and_never_held(t: &TestDb) {
         assert!(matches!(&broken, Err(BreakError::HolderChanged { held_now }) if held_now.is_empty()), "{broken:?}");
         let taken = locks.take_over(key, i64::MAX, &lee(), LockId::random(), "mine").await;
         assert!(matches!(&taken, Err(TakeOverError::HolderChanged { held_now }) if held_now.is_empty()), "{taken:?}");
-        let asked = locks.request(key, i64::MIN, &lee(), "please").await;
-        assert!(matches!(&asked, Err(RequestError::HolderChanged { held_now }) if held_now.is_empty()), "{asked:?}");
     }
     let held = locks.try_lock(&crate::conformance::support::key(), &kim()).await.unwrap();
     let taken = locks.take_over(&held.holder().key, i64::MAX, &kim(), held.id().clone(), "mine").await;
@@ -71,8 +69,6 @@ pub async fn invalid_owner_is_refused_by_name_and_holds_nothing(t: &TestDb) {
         assert!(matches!(taken, Err(TakeOverError::InvalidOwner(_))), "{taken:?}");
         let broken = locks.break_lock(&held.holder().key, 1, owner, "stuck").await;
         assert!(matches!(broken, Err(BreakError::InvalidOwner(_))), "{broken:?}");
-        let asked = locks.request(&held.holder().key, 1, owner, "please").await;
-        assert!(matches!(asked, Err(RequestError::InvalidOwner(_))), "{asked:?}");
         if owner.id == kim().id {
             continue;
         }
@@ -82,8 +78,6 @@ pub async fn invalid_owner_is_refused_by_name_and_holds_nothing(t: &TestDb) {
         let beat = theirs.keep_alive(&[held.id().clone(), held.id().clone()]).await.unwrap();
         assert!(beat.iter().all(|beat| beat.as_ref().is_err_and(|no| no.why == LeaseLossReason::NotYours)), "{beat:?}");
         assert_eq!(locks.release_all(&owner.id).await.unwrap(), []);
-        let handed = locks.hand_over(held.id(), &owner.id).await;
-        assert!(matches!(handed, Err(AnswerError::NotAsked { .. })), "{handed:?}");
     }
     assert_eq!(t.locks.check_lock(held.id()).await.unwrap().holder().remaining, TTL);
     let longest = Owner::new(random() + &"k".repeat(239), "가".repeat(255));
@@ -93,13 +87,13 @@ pub async fn invalid_owner_is_refused_by_name_and_holds_nothing(t: &TestDb) {
 
 pub async fn a_reason_that_is_too_long_ends_no_lease(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
-    for reason in ["가".repeat(TransferRequest::LONGEST_NOTE + 1), "x".repeat(1_000_000)] {
+    for reason in ["가".repeat(LONGEST_REASON + 1), "x".repeat(1_000_000)] {
         let broken = t.locks.break_lock(&held.holder().key, 1, &lee(), &reason).await;
         assert!(matches!(broken, Err(BreakError::ReasonTooLong)), "{broken:?}");
         let taken = t.locks.take_over(&held.holder().key, 1, &kim(), LockId::random(), &reason).await;
         assert!(matches!(taken, Err(TakeOverError::ReasonTooLong)), "{taken:?}");
     }
-    let longest = "가".repeat(TransferRequest::LONGEST_NOTE);
+    let longest = "가".repeat(LONGEST_REASON);
     t.locks.break_lock(&held.holder().key, 1, &lee(), &longest).await.unwrap();
     let why = t.locks.check_lock(held.id()).await;
     assert!(

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use tenure::error::{DatabaseError, Error, LockError, UpdateError};
-use tenure::lease::{Holder, TransferReply};
+use tenure::lease::Holder;
 use tenure::storage::ConnectOptions;
 use tenure::unit_of_work::Retry;
 use tenure::version::Merge;
@@ -27,7 +27,6 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const TABLES: [&str; 8] = [
     "tenure_lock",
     "tenure_lock_history",
-    "tenure_lock_request",
     "tenure_lock_waiter",
     "tenure_lock_floor",
     "tenure_revision",
@@ -72,7 +71,6 @@ async fn core(db: &Database) {
     assert_eq!(db.forget_operations(DAY).await.unwrap(), 0);
 
     let locks = LockManager::new(db)
-        .with_policy("Report", LockPolicy::shared())
         .with_policy("Note", LockPolicy::advisory())
         .with_take_over_permission("Account", |_: &Owner, _: &Holder| true);
     let key = LockKey::of::<Account>(&id);
@@ -82,21 +80,13 @@ async fn core(db: &Database) {
     locks.keep_alive(&[lease.id().clone()]).await.unwrap().pop().unwrap().unwrap();
     locks.extend_lock_expiration(lease.id(), Duration::from_secs(1)).await.unwrap();
     accounts.update(&id).by(&kim).holding(lease.id()).run(deposit).await.unwrap();
-    locks.request(&key, lease.holder().generation, &lee, "please").await.unwrap();
-    let later = TransferReply::Declined { message: "later".into() };
-    locks.answer_request(lease.id(), "lee", later).await.unwrap();
-    locks.request(&key, lease.holder().generation, &lee, "now?").await.unwrap();
-    locks.hand_over(lease.id(), "lee").await.unwrap();
+    locks.release_lock(lease.id()).await.unwrap();
     let lees = locks.try_lock(&key, &lee).await.unwrap();
     let taken = locks.take_over(&key, lees.holder().generation, &kim, LockId::random(), "needed").await.unwrap();
     locks.break_lock(&key, taken.holder().generation, &lee, "enough").await.unwrap();
-    let set = locks.try_lock_all([key.clone(), LockKey::new("Account", "b")], &kim).await.unwrap();
-    locks.release_set(set.set()).await.unwrap();
     let guard = locks.hold(&key, &kim).await.unwrap();
     guard.release().await.unwrap();
-    for kind in ["Report", "Note"] {
-        locks.try_lock(&LockKey::new(kind, "1"), &kim).await.unwrap();
-    }
+    locks.try_lock(&LockKey::new("Note", "1"), &kim).await.unwrap();
     locks.release_all("kim").await.unwrap();
     reads(db).await;
     locks.sweep(30 * DAY).run().await.unwrap();

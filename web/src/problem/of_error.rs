@@ -7,8 +7,7 @@ use axum::http::StatusCode;
 use tenure::{
     Error,
     error::{
-        AnswerError, BreakError, DatabaseError, ErrorCode, LeaseError, LeaseSetError, ListError, LockError,
-        RequestError, SweepError, TakeOverError, UpdateError,
+        BreakError, DatabaseError, ErrorCode, LeaseError, ListError, LockError, SweepError, TakeOverError, UpdateError,
     },
     lease::{LeaseLossReason, NoLock},
 };
@@ -26,17 +25,12 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::ForeignVersion => ("The version belongs to something else", &["reload"]),
         ErrorCode::InvalidCommand => ("The name of the change cannot be written", &[]),
         ErrorCode::AlreadyLocked => ("Somebody is editing it", &["wait"]),
-        ErrorCode::Reserved => ("It is kept for somebody else", &["wait"]),
         ErrorCode::LockingFailed => ("Somebody else was faster", &["retry"]),
         ErrorCode::LockTimeout => ("It did not become free in time", &["wait"]),
-        ErrorCode::SomeLocked => ("Somebody is editing some of it", &["wait"]),
-        ErrorCode::NotShared => ("It is not shared", &[]),
         ErrorCode::LimitReached => ("A limit is reached", &[]),
         ErrorCode::WaitTooLong => ("Nobody waits for so long", &[]),
         ErrorCode::InvalidKey => ("There is no such thing to lock", &[]),
         ErrorCode::InvalidOwner => ("Nobody can be called that", &[]),
-        ErrorCode::NoKeys => ("Nothing was named to be locked", &[]),
-        ErrorCode::TooManyKeys => ("That is too much to lock at once", &[]),
         ErrorCode::LockUnknown => ("There is no such lock", &["lock-again"]),
         ErrorCode::LockExpired => ("The lock has expired", &["lock-again"]),
         ErrorCode::LockIdle => ("The lock ran out because nobody did anything", &["lock-again"]),
@@ -44,19 +38,14 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::LockReleased => ("The lock was released", &["lock-again"]),
         ErrorCode::LockBroken => ("Somebody ended the lock", &["lock-again"]),
         ErrorCode::LockTakenOver => ("The lock was taken over", &["lock-again"]),
-        ErrorCode::LockHandedOver => ("The lock was handed over", &["lock-again"]),
         ErrorCode::LockNotYours => ("The lock belongs to somebody else", &["lock-again"]),
         ErrorCode::LockOfAnother => ("The lock is one of something else", &["lock-again"]),
-        ErrorCode::LockShared => ("The lock is shared, to read only", &["lock-again"]),
-        ErrorCode::SetEnded => ("Some of the locks have ended", &["lock-again"]),
         ErrorCode::HolderChanged => ("Somebody else has the lock now", &["reload"]),
         ErrorCode::TakeOverNotPermitted => ("It may not be taken over", &["wait"]),
         ErrorCode::NoReason => ("Give a reason", &[]),
         ErrorCode::TextTooLong => ("The text is too long", &[]),
         ErrorCode::TextNotPlain => ("The text is not one plain line", &[]),
         ErrorCode::AdvisoryLock => ("The lock keeps nobody out", &[]),
-        ErrorCode::SharedLock => ("The lock is shared by those who read", &["wait"]),
-        ErrorCode::NotAsked => ("Nobody asks for the lock any more", &["reload"]),
         ErrorCode::PageSize => ("There is no page of that size", &[]),
         ErrorCode::ForeignCursor => ("The place is one in another list", &[]),
         ErrorCode::InvalidFilter => ("Nothing can be called that", &[]),
@@ -187,15 +176,6 @@ impl From<TakeOverError> for Problem {
     }
 }
 
-impl From<AnswerError> for Problem {
-    fn from(error: AnswerError) -> Self {
-        match error {
-            AnswerError::NoLock(no_lock) => Problem::from(*no_lock),
-            error => problem(error.code(), &error),
-        }
-    }
-}
-
 macro_rules! by_code {
     ($($error:ident),*) => {$(
         impl From<$error> for Problem {
@@ -206,7 +186,7 @@ macro_rules! by_code {
     )*};
 }
 
-by_code!(BreakError, ListError, RequestError, LeaseSetError, SweepError);
+by_code!(BreakError, ListError, SweepError);
 
 /// The application converts a domain's own refusal to a problem: it implements `From` for it.
 impl<E: Into<Problem>> From<UpdateError<E>> for Problem {

@@ -7,7 +7,7 @@ pub fn status(code: ErrorCode) -> u16 {
     match code {
         ErrorCode::ForeignVersion | ErrorCode::PageSize | ErrorCode::ForeignCursor => 400,
         ErrorCode::TakeOverNotPermitted => 403,
-        ErrorCode::NotFound | ErrorCode::OtherSpelling | ErrorCode::NotAsked => 404,
+        ErrorCode::NotFound | ErrorCode::OtherSpelling => 404,
         ErrorCode::AlreadyExists
         | ErrorCode::VersionConflict
         | ErrorCode::LostRace
@@ -21,25 +21,18 @@ pub fn status(code: ErrorCode) -> u16 {
         | ErrorCode::LockReleased
         | ErrorCode::LockBroken
         | ErrorCode::LockTakenOver
-        | ErrorCode::LockHandedOver
         | ErrorCode::LockNotYours
-        | ErrorCode::LockOfAnother
-        | ErrorCode::LockShared
-        | ErrorCode::SetEnded => 410,
+        | ErrorCode::LockOfAnother => 410,
         ErrorCode::InvalidCommand
-        | ErrorCode::NotShared
         | ErrorCode::InvalidKey
         | ErrorCode::InvalidOwner
-        | ErrorCode::NoKeys
-        | ErrorCode::TooManyKeys
         | ErrorCode::NoReason
         | ErrorCode::TextTooLong
         | ErrorCode::TextNotPlain
         | ErrorCode::AdvisoryLock
-        | ErrorCode::SharedLock
         | ErrorCode::InvalidFilter
         | ErrorCode::TooYoung => 422,
-        ErrorCode::AlreadyLocked | ErrorCode::Reserved | ErrorCode::LockTimeout | ErrorCode::SomeLocked => 423,
+        ErrorCode::AlreadyLocked | ErrorCode::LockTimeout => 423,
         ErrorCode::LimitReached | ErrorCode::WaitTooLong => 429,
         ErrorCode::TransactionEnded | ErrorCode::OutcomeUnknown | ErrorCode::Failed => 500,
         ErrorCode::Unsupported => 501,

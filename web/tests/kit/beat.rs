@@ -720,32 +720,6 @@ async fn ended_advisory_lease_blocks_nobody() {
 }
 
 #[tokio::test]
-async fn readers_see_each_other_by_policy_and_block_writers() {
-    let kit = Kit::new(LockPolicy::shared().showing(ShowOwner::ByRole)).await;
-    let kims = kit.locks.try_lock_shared(&order_1(), &kim()).await.unwrap();
-    let reading = Form { lid: kims.id().reveal(), ..kit.open().await };
-    kit.locks.try_lock_shared(&order_1(), &lee()).await.unwrap();
-    assert_eq!(kit.beat(&kim(), &reading, "keep").await, held("Office"));
-    assert_eq!(kit.beat(&lee(), &kit.open().await, "take").await, heard("refused", "held by Warehouse"));
-    // A person's own share is not moved.
-    let writing = kit.open().await;
-    let refused = kit.beat_but(&kim(), &writing, "take", &[("instead_of", "1")]).await;
-    assert_eq!(refused, heard("refused", "elsewhere"));
-    assert_eq!(kit.holders("1").await.len(), 2);
-}
-
-#[tokio::test]
-async fn reservation_refuses_others_and_admits_its_recipient() {
-    let kit = Kit::new(LockPolicy::exclusive()).await;
-    let lees = kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
-    let park = Owner::new("park", "Park Seoyeon");
-    kit.locks.request(&order_1(), 1, &park, "may I?").await.unwrap();
-    kit.locks.hand_over(lees.id(), "park").await.unwrap();
-    assert_eq!(kit.beat(&kim(), &kit.open().await, "take").await, heard("refused", "held by Park Seoyeon"));
-    assert_eq!(kit.beat(&park, &kit.open().await, "take").await, held(""));
-}
-
-#[tokio::test]
 async fn a_limit_is_a_problem_that_names_it() {
     let mut kit = Kit::new(LockPolicy::exclusive()).await;
     kit.locks = kit.locks.with_limits(Limits { locks_per_owner: 1, ..Limits::default() });

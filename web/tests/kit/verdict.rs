@@ -69,10 +69,8 @@ fn all_whys() -> Vec<LeaseLossReason> {
         LeaseLossReason::Released { at: AT },
         LeaseLossReason::Broken { by: lee(), at: AT, reason: reason.clone() },
         LeaseLossReason::TakenOver { by: lee(), at: AT, reason },
-        LeaseLossReason::HandedOver { to: lee(), at: AT },
         LeaseLossReason::NotYours,
         LeaseLossReason::OtherAggregate,
-        LeaseLossReason::SharedOnly,
     ]
 }
 

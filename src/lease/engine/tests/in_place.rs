@@ -8,7 +8,7 @@ fn change_in_place_agrees_with_decision_on_copies() {
     let (mut agreed, mut refused) = (0, 0);
     let ended = LeaseRow { ended: true, ..kims(5) };
     let idle = LeaseRow { idle_limit: Some(20_000), ..kims(5) };
-    for before in [kims(5), kims(0), kims(-5), ended, idle, beside(true, 5)] {
+    for before in [kims(5), kims(0), kims(-5), ended, idle, beside(5)] {
         for lock in [KIMS, LEES] {
             for owner in [Some("kim".to_owned()), Some("lee".to_owned()), None] {
                 let (proof, by) = (Proof { lock, owner }, Duration::from_millis(7_000));

@@ -25,22 +25,15 @@ fn only_rows_that_expired_by_then_are_swept() {
 }
 
 #[test]
-fn an_anchor_stays_as_long_as_a_later_lease() {
+fn an_anchor_is_swept_beside_a_later_lease_and_leaves_its_generation() {
     let slot = |lock: LockHash, generation, expires_in| {
         let place = Place { key: key(), slot: lock.to_vec() };
-        LeaseRow { place, lock: lock.to_vec(), generation, ..beside(true, expires_in) }
+        LeaseRow { place, lock: lock.to_vec(), generation, ..beside(expires_in) }
     };
     let (expired, other, live) = (slot(LEES, 4, -5), slot(OTHER, 3, -5), slot(KIMS, 2, 1));
-    let after = swept(&rows([anchor(true), expired.clone(), other.clone(), live.clone()]));
-    assert_eq!(after.leases, rows([anchor(true), live]).leases);
+    let after = swept(&rows([anchor(), expired, other, live.clone()]));
+    assert_eq!(after.leases, rows([live]).leases);
     assert_eq!(history(&after), [(How::Expired, -5, false, false); 2]);
-    assert_eq!(after.floors, [("Order".to_owned(), 4)].into(), "the highest of the swept ones");
-    let after = swept(&rows([anchor(true), expired, other]));
-    assert_eq!((after.leases.len(), after.floors), (0, [("Order".to_owned(), 5)].into()));
-}
-
-#[test]
-fn a_locked_row_is_not_swept() {
-    let busy = Rows { busy: [Place::exclusive(&key())].into(), ..rows([kims(-5)]) };
-    assert_eq!(swept(&busy), busy);
+    assert_eq!(after.floors, [("Order".to_owned(), 5)].into(), "the highest of the swept ones");
+    assert_eq!(take(&after, &request([4; 32], lee(), LockPolicy::advisory())).0, "granted 6");
 }

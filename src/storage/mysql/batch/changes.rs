@@ -39,8 +39,8 @@ impl<'o> Changes<'o> {
             }
             return None;
         };
-        // Shared and advisory leases are requested alone, and so is a reservation, which is alive.
-        if before.alive() || before.row.lock == lock || before.row.shared {
+        // Advisory leases are requested alone.
+        if before.alive() || before.row.lock == lock {
             return None;
         }
         let former = before.row.lock.clone();

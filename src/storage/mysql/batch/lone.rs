@@ -29,7 +29,7 @@ pub(super) async fn run(
     now: Option<i64>,
 ) -> Result<Option<LockAnswer>, DatabaseError> {
     match op {
-        LockOp::Take(request) if request.is_alone() => return take(connections, request, now).await,
+        LockOp::Take(request) if request.policy.exclusive => return take(connections, request, now).await,
         LockOp::Check(proof) => return check(connections, proof, now).await,
         _ => {}
     }
@@ -124,7 +124,7 @@ const TAKE: &str = concat!(
             set generation = last_insert_id(generation + 1), lock_hash = asked_lock, owner_id = ?, owner_name = ?,
                 owner_role = ?, shown_as = ?, since = moment, last_active = moment, active_at = moment,
                 expires_at = moment + length, ttl = length, idle_limit = ?, hard_until = moment + ?, ended = 0
-          where kind = asked_kind and id = asked_id and slot = '' and ended and not shared and lock_hash <> asked_lock
+          where kind = asked_kind and id = asked_id and slot = '' and ended and lock_hash <> asked_lock
             and not exists (select 1 from tenure_lock_history as past where past.lock_hash = asked_lock);
          if row_count() = 1 then
              select cast(last_insert_id() as signed) as taken, moment as clock;

@@ -13,7 +13,7 @@ use crate::storage::mysql::deadline::Flavour;
 /// The columns that [`lease`](crate::storage::leases::lease) reads, of a table `l`.
 pub(in crate::storage::mysql) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l.id using utf8mb4) as id, l.slot, \
     l.generation, l.lock_hash, l.owner_id, l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, \
-    l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.shared, l.ended";
+    l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.ended";
 
 /// As [`clock!`](crate::storage::mysql::columns::clock).
 fn clock(now: Option<i64>) -> String {

@@ -18,7 +18,7 @@ pub(super) async fn run(
     now: Option<i64>,
 ) -> Result<Option<LockAnswer>, DatabaseError> {
     let query = match op {
-        LockOp::Take(request) if request.is_alone() => take(request, now),
+        LockOp::Take(request) if request.policy.exclusive => take(request, now),
         LockOp::Take(_) => return Ok(None),
         LockOp::Check(proof) => of(&CHECK_ONE, proof, now),
         LockOp::Release(proof) => of(&RELEASE_ONE, proof, now),

@@ -33,7 +33,7 @@ const ASKED: &str = "unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[], $
 /// The row `l` of a key whose lease was ended, for a lock id that was never used.
 fn was_ended(kind: &str, id: &str, lock: &str) -> String {
     format!(
-        "l.kind = {kind} and l.id = {id} and l.slot = '' and l.ended and not l.shared and l.lock_hash <> {lock}
+        "l.kind = {kind} and l.id = {id} and l.slot = '' and l.ended and l.lock_hash <> {lock}
             and (select true from tenure_lock_history past where past.lock_hash = {lock}) is null"
     )
 }
@@ -214,7 +214,7 @@ pub(super) static TAKE_ANY: Text = Text::new(|| {
                    known.owner_name as to_owner_name, known.owner_role as to_owner_role, known.shown_as as to_shown_as,
                    known.ttl as to_ttl, known.idle_limit as to_idle_limit, known.most as to_most
               from known join tenure_lock l on l.ctid = known.place, clock
-             where not known.alive and not l.shared and (l.ended or l.expires_at <= clock.now)
+             where not known.alive and (l.ended or l.expires_at <= clock.now)
                and l.lock_hash <> known.lock_hash
                for update of l skip locked
         ), expired as (

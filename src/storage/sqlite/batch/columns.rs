@@ -25,7 +25,6 @@ pub(super) struct Columns {
     idle_limit: Option<i64>,
     hard_until: i64,
     ended: i64,
-    shared: i64,
 }
 
 impl Columns {
@@ -41,7 +40,6 @@ impl Columns {
             lock,
             owner: Owner { role: self.owner_role, ..Owner::new(self.owner_id, self.owner_name) },
             shown: ShowOwner::from_stored(self.shown_as),
-            shared: self.shared != 0,
             since: self.since,
             last_active: self.last_active,
             active_at: self.active_at,

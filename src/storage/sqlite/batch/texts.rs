@@ -14,7 +14,7 @@ macro_rules! columns {
         concat!(
             "json_array(l.kind, l.id, l.generation, hex(l.lock_hash), l.owner_id, l.owner_name, l.owner_role, l.shown_as, ",
             "l.since, ", $last_active, ", ", $active_at, ", ", $expires_at, ", l.ttl, l.idle_limit, l.hard_until, ", $ended,
-            ", l.shared)"
+            ")"
         )
     };
 }
@@ -78,7 +78,7 @@ macro_rules! take {
            ttl         = excluded.ttl,
            idle_limit  = excluded.idle_limit,
            ended       = 0
-     where (ended = 1 and shared = 0 and lock_hash <> excluded.lock_hash)
+     where (ended = 1 and lock_hash <> excluded.lock_hash)
         or (ended = 0 and lock_hash = excluded.lock_hash and owner_id = excluded.owner_id
             and since = ?1 and expires_at = excluded.expires_at and ttl = excluded.ttl
             and hard_until = excluded.hard_until);
