@@ -31,13 +31,12 @@
 //! |---|---|
 //! | [`aggregate`] | the traits of aggregates, entities and value objects, mapping, column values, children, conditions |
 //! | [`version`] | versions, tokens that carry them through forms, conflicts, merging |
-//! | [`row_lock`] | lock modes, waits, and the detector of lock inversions |
+//! | [`row_lock`] | lock modes and waits |
 //! | [`lease`] | keys, owners and holders, policies, limits, heartbeats, the reasons of a loss |
 //! | [`error`] | one error type per question: see the table below |
 //! | [`storage`] | how to connect, what a database can do, its diagnosis |
 //! | [`unit_of_work`] | databases, transactions, repositories, updates, retries |
 //! | [`lock_manager`] | acquiring, keeping, taking over, listing and sweeping leases |
-//! | [`watch`] | events and snapshots of leases |
 //! | [`clock`] | a clock for tests |
 //!
 //! # Errors
@@ -46,11 +45,9 @@
 //!
 #![doc = include_str!("error/questions.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Without a backend half of it has no callers. It is compiled anyway, to check that it does not need one.
-#![cfg_attr(
-    not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
-    allow(dead_code, unused_variables, unused_imports)
-)]
+
+#[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+compile_error!("tenure needs a database: choose at least one of its features `sqlite`, `postgres` and `mysql`");
 
 // The derives name `::tenure`; this lets the library's own examples and tests use them.
 extern crate self as tenure;
@@ -66,14 +63,13 @@ mod lock_table;
 pub mod row_lock;
 #[cfg(feature = "sea-orm")]
 pub mod sea_orm;
-#[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+#[cfg(test)]
 #[path = "../verify/simulation/mod.rs"]
 mod simulation;
 pub mod storage;
 mod telemetry;
 pub mod unit_of_work;
 pub mod version;
-pub mod watch;
 
 pub use aggregate::{Aggregate, Entity, Loaded, ValueObject};
 pub use error::Error;
@@ -81,7 +77,6 @@ pub use lease::{Lease, LockId, LockKey, LockPolicy, Owner};
 pub use lock_manager::LockManager;
 pub use row_lock::{LockMode, Wait};
 /// The version of sqlx whose pools and connections are part of this crate's API.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use sqlx;
 pub use tenure_derive::{Aggregate, Entity, ValueObject};
 pub use unit_of_work::{Database, Repository, Transaction};

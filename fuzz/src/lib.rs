@@ -6,4 +6,4 @@ mod over_http;
 mod texts;
 
 pub use over_http::{forms, headers};
-pub use texts::{keys, notifications, settings, stored_texts, tokens};
+pub use texts::{keys, settings, stored_texts, tokens};

@@ -1,4 +1,4 @@
-//! Texts of forms, URLs, columns and notifications.
+//! Texts of forms, URLs and columns.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -47,13 +47,6 @@ pub fn tokens(data: &[u8]) {
 pub fn stored_texts(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         tenure::fuzzing::stored_text(text);
-    }
-}
-
-/// Notifications of other processes, of other releases, and of any other client with the right to notify.
-pub fn notifications(data: &[u8]) {
-    if let Ok(text) = std::str::from_utf8(data) {
-        tenure::fuzzing::notification(text);
     }
 }
 

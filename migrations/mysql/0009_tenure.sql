@@ -53,7 +53,6 @@ create table if not exists tenure_lock_history (
     shown_as   bigint not null default 0,        -- what others see of the owner, as in tenure_lock
     limited    boolean not null default false,   -- it expired at its absolute limit: it cannot be resumed
     index tenure_lock_history_key (kind, id, generation),
-    index tenure_lock_history_owner (owner_id(64), ended_at),
     index tenure_lock_history_at (ended_at)
 ) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
 
@@ -62,22 +61,6 @@ create table if not exists tenure_lock_history (
 create table if not exists tenure_lock_floor (
     kind       varbinary(255) not null primary key,  -- the aggregates' type
     generation bigint not null                       -- the highest of a swept row
-) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
-
--- Who waits in line for a key, in the order of arrival. A place is kept by the signs of life of its process; nobody
--- steps back into it after `until`, so then it is swept.
-create table if not exists tenure_lock_waiter (
-    ticket     bigint not null auto_increment primary key,  -- rises with every arrival
-    kind       varbinary(255) not null,                     -- the aggregate's type
-    id         varbinary(1024) not null,                    -- the aggregate's id
-    lock_hash  binary(32) not null unique,                  -- SHA-256 of the lock id that is to hold the lease
-    owner_id   text not null,                               -- who waits
-    owner_name text not null,                               -- as shown to others
-    process    bigint not null,                             -- a random number of the process
-    waiter     bigint not null,                             -- a random number of whoever waits
-    expires_at bigint not null,                             -- without another sign of life
-    until      bigint not null,                             -- how long it is wanted
-    index tenure_lock_waiter_key (kind, id)
 ) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
 
 -- The last versions of aggregates whose mapping asks for them: the state as rows, and who saved it.

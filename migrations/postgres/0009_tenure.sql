@@ -56,7 +56,6 @@ create table tenure_lock_history (
     limited    boolean not null default false   -- it expired at its absolute limit: it cannot be resumed
 );
 create index tenure_lock_history_key on tenure_lock_history (kind, id, generation);
-create index tenure_lock_history_owner on tenure_lock_history (owner_id, ended_at);
 create index tenure_lock_history_at on tenure_lock_history (ended_at);
 
 -- Rows of tenure_lock may be swept, long after their leases have ended: this keeps how high their generations were,
@@ -65,22 +64,6 @@ create table tenure_lock_floor (
     kind       text collate "C" not null primary key,  -- the aggregates' type
     generation bigint not null                         -- the highest of a swept row
 );
-
--- Who waits in line for a key, in the order of arrival. A place is kept by the signs of life of its process; nobody
--- steps back into it after `until`, so then it is swept.
-create table tenure_lock_waiter (
-    ticket     bigint generated always as identity primary key, -- rises with every arrival
-    kind       text collate "C" not null,                    -- the aggregate's type
-    id         text collate "C" not null,                    -- the aggregate's id
-    lock_hash  bytea not null unique,                        -- SHA-256 of the lock id that is to hold the lease
-    owner_id   text not null,                                -- who waits
-    owner_name text not null,                                -- as shown to others
-    process    bigint not null,                              -- a random number of the process
-    waiter     bigint not null,                              -- a random number of whoever waits
-    expires_at bigint not null,                              -- without another sign of life
-    until      bigint not null                               -- how long it is wanted
-) with (fillfactor = 75);
-create index tenure_lock_waiter_key on tenure_lock_waiter (kind, id);
 
 -- The last versions of aggregates whose mapping asks for them: the state as rows, and who saved it.
 create table tenure_revision (

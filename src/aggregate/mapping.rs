@@ -165,7 +165,6 @@ pub struct Table {
 
 impl Table {
     /// The name in quotes, as in `"sales"."orders"`.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn quoted(&self, quote: char) -> String {
         let parts = self.name.split('.').map(|part| format!("{quote}{part}{quote}"));
         parts.collect::<Vec<_>>().join(".")
@@ -218,16 +217,6 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// The columns `{prefix}_by`, `{prefix}_by_name`, `{prefix}_at` and `{prefix}_command`.
-    pub fn with_prefix(prefix: &str) -> Self {
-        Audit {
-            by: Some(format!("{prefix}_by")),
-            by_name: Some(format!("{prefix}_by_name")),
-            at: Some(format!("{prefix}_at")),
-            command: Some(format!("{prefix}_command")),
-        }
-    }
-
     /// The four columns in the order of the fields, where they exist.
     pub(crate) fn places(&self) -> [Option<&String>; 4] {
         [&self.by, &self.by_name, &self.at, &self.command].map(Option::as_ref)

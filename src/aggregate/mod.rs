@@ -2,9 +2,7 @@
 //! children, and a loaded aggregate. Nothing here depends on locks, transactions or a database.
 
 pub mod children;
-pub(crate) mod condition;
 pub(crate) mod diff;
-pub(crate) mod events;
 pub mod mapping;
 pub mod schema;
 mod stored;
@@ -20,8 +18,6 @@ use mapping::{Column, Mapping, MappingError, Rows};
 use value::{RowReader, Value};
 
 pub use children::Children;
-pub use condition::Condition;
-pub use events::{Events, RecordsEvents};
 pub(crate) use stored::Stored;
 pub use value::ValueObject;
 pub use version::{InvalidVersion, Version};
@@ -202,12 +198,6 @@ impl<A: Aggregate> Loaded<A> {
     /// Whether a form that was opened at `version` still shows the latest state.
     pub fn matches_version(&self, version: Version) -> bool {
         self.version == version
-    }
-
-    /// Makes the next save raise the version even if nothing changed, so that concurrent users of this state see that it was
-    /// relied on.
-    pub fn force_increment(&mut self) {
-        self.force_increment = true;
     }
 
     /// The aggregate itself, without its version.

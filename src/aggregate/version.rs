@@ -38,7 +38,6 @@ impl Version {
     ///
     /// # Errors
     /// [`InvalidVersion`] if there is no higher number.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn after_removed(removed: Option<i64>) -> Result<Self, InvalidVersion> {
         removed.map_or(Ok(Version::FIRST), |removed| Version::new(removed.wrapping_add(1)))
     }
@@ -108,7 +107,6 @@ mod tests {
         assert!(serde_json::from_str::<Version>("-1").is_err());
     }
 
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     #[test]
     fn a_new_aggregate_continues_after_a_removed_one() {
         assert_eq!(Version::after_removed(None), Ok(Version::FIRST));

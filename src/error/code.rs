@@ -65,7 +65,7 @@ codes! {
     LockingFailed = "locking-failed", YES;
     /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
     LockTimeout = "lock-timeout", YES;
-    /// One owner holds, or waits for, as many locks as the quota allows.
+    /// One owner holds as many locks as the quota allows.
     LimitReached = "limit-reached", YES;
     /// The wait exceeds the longest allowed one.
     WaitTooLong = "wait-too-long", NO;
@@ -229,7 +229,7 @@ impl Error {
 fn of_limit(limit: Limit) -> ErrorCode {
     match limit {
         Limit::LongestWait => ErrorCode::WaitTooLong,
-        Limit::LocksPerOwner | Limit::WaitsPerOwner => ErrorCode::LimitReached,
+        Limit::LocksPerOwner => ErrorCode::LimitReached,
     }
 }
 

@@ -26,7 +26,7 @@ pub enum LockError {
         key: LockKey,
         /// How long the wait was.
         waited: Duration,
-        /// The holder; `None` if other waiters were ahead.
+        /// The holder at the end of the wait; `None` if it was free at that moment, or could not be read.
         holder: Option<Box<Holder>>,
     },
     /// The lock id was used before and its lease has ended: a request was delivered twice, the second time too late.
@@ -59,7 +59,7 @@ pub enum LockError {
 fn held(holder: &Option<Box<Holder>>) -> String {
     match holder {
         Some(holder) => format!("which {} holds", holder.owner),
-        None => "and other waiters are ahead".into(),
+        None => "which others acquired first".into(),
     }
 }
 

@@ -25,7 +25,7 @@ fn conflict() -> Box<VersionConflict> {
 fn a_timeout_names_the_holder() {
     for (holder, text) in [
         (Some(Box::new(held("1", "Kim"))), "waited 7 ms for the lock on Order 1, which Kim holds; "),
-        (None, "waited 7 ms for the lock on Order 1, and other waiters are ahead; "),
+        (None, "waited 7 ms for the lock on Order 1, which others acquired first; "),
     ] {
         let timeout =
             LockError::LockTimeout { key: LockKey::new("Order", "1"), waited: Duration::from_millis(7), holder };

@@ -7,11 +7,6 @@ pub fn stored_text(text: &str) {
     crate::aggregate::value::any_text::check(text);
 }
 
-/// See `watch::any_notification`.
-pub fn notification(text: &str) {
-    crate::watch::any_notification(text);
-}
-
 /// The names of the settings in the URL of a database, decoded.
 pub fn setting_names(url: &str) -> Vec<String> {
     crate::storage::setting_names(url)

@@ -19,8 +19,8 @@ pub struct Cursor(pub(crate) Position);
 pub(crate) enum Position {
     /// Of held leases: acquisition time, then key.
     Held { since: i64, key: LockKey, generation: i64 },
-    /// Of ended leases: end time (or of one key: the generation), and the hash of its lock id.
-    Past { at: i64, lock: Vec<u8> },
+    /// Of ended leases of a key: the generation, and the hash of its lock id.
+    Past { generation: i64, lock: Vec<u8> },
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -39,7 +39,7 @@ impl fmt::Display for Cursor {
             Position::Held { since, key, generation } => {
                 write!(f, "h-{since}-{generation}-{}-{}", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))
             }
-            Position::Past { at, lock } => write!(f, "p-{at}-{}", hex(lock)),
+            Position::Past { generation, lock } => write!(f, "p-{generation}-{}", hex(lock)),
         }
     }
 }
@@ -75,8 +75,9 @@ fn position(text: &str) -> Option<Position> {
             let position = Position::Held { since: since.parse().ok()?, key, generation: generation.parse().ok()? };
             Some(position).filter(|_| sound)
         }
-        ["p", at, lock] => {
-            Some(Position::Past { at: at.parse().ok()?, lock: from_hex(lock).filter(|lock| lock.len() == 32)? })
+        ["p", generation, lock] => {
+            let lock = from_hex(lock).filter(|lock| lock.len() == 32)?;
+            Some(Position::Past { generation: generation.parse().ok()?, lock })
         }
         _ => None,
     }
@@ -94,7 +95,8 @@ mod tests {
     #[test]
     fn cursor_round_trips_as_url_text() {
         let key = LockKey::new("주문", "a b&c/d?e-f");
-        for position in [Position::Held { since: 17, key, generation: 3 }, Position::Past { at: 5, lock: vec![7; 32] }]
+        for position in
+            [Position::Held { since: 17, key, generation: 3 }, Position::Past { generation: 5, lock: vec![7; 32] }]
         {
             let text = Cursor(position.clone()).to_string();
             assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{text}");

@@ -16,15 +16,13 @@ pub struct Limits {
     /// Above that, a process queries the database only after it granted half of the limit to one owner, so that
     /// owners far below the limit cost nothing; each further process may then have granted another half.
     pub locks_per_owner: u32,
-    /// The most concurrent waits of one owner: 100.
-    pub waits_per_owner: u32,
     /// The longest wait for a lock: 5 minutes.
     pub longest_wait: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { locks_per_owner: 1_000, waits_per_owner: 100, longest_wait: Duration::from_secs(300) }
+        Limits { locks_per_owner: 1_000, longest_wait: Duration::from_secs(300) }
     }
 }
 
@@ -34,8 +32,6 @@ impl Default for Limits {
 pub enum Limit {
     /// [`Limits::locks_per_owner`].
     LocksPerOwner,
-    /// [`Limits::waits_per_owner`].
-    WaitsPerOwner,
     /// [`Limits::longest_wait`], in milliseconds.
     LongestWait,
 }
@@ -46,9 +42,6 @@ impl Limit {
         fmt::from_fn(move |f| match self {
             Limit::LocksPerOwner => {
                 write!(f, "one owner may hold {most} locks at once (`locks_per_owner`); release one first")
-            }
-            Limit::WaitsPerOwner => {
-                write!(f, "one owner may wait for {most} locks at once (`waits_per_owner`); end one of the waits first")
             }
             Limit::LongestWait => write!(f, "a wait may last at most {most} ms (`longest_wait`); choose a shorter one"),
         })

@@ -97,14 +97,10 @@ pub(crate) struct ListQuery {
     pub limit: u32,
 }
 
-/// A query of the history.
-#[derive(Debug, Clone, Default)]
+/// A query of the history of a key.
+#[derive(Debug, Clone)]
 pub(crate) struct HistoryQuery {
-    /// If set, ordered by generation instead of end time.
-    pub key: Option<LockKey>,
-    pub kind: Option<String>,
-    pub id_prefix: Option<String>,
-    pub owner: Option<String>,
+    pub key: LockKey,
     pub after: Option<Position>,
     pub limit: u32,
 }

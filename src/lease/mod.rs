@@ -6,10 +6,6 @@
 //! holder and never falls (the fencing number).
 
 pub(crate) mod cursor;
-#[cfg_attr(
-    not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
-    allow(dead_code, reason = "only the databases run it")
-)]
 pub(crate) mod engine;
 mod held_by_type;
 mod key;
@@ -21,7 +17,6 @@ pub(crate) mod operations;
 mod owner;
 pub(crate) mod policy;
 pub(crate) mod presence;
-pub(crate) mod seen;
 pub(crate) mod shown;
 mod text;
 

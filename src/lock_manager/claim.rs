@@ -123,10 +123,7 @@ impl LockManager {
         let (lock, expires) = (lease.id.hash(), Instant::now() + lease.holder.remaining);
         loop {
             match self.backend.undo_grant(&lock, lease.holder().generation).await {
-                Ok(given) if given => {
-                    self.metrics().forget(|| lock);
-                    return self.hub.touched(&lease.holder().key);
-                }
+                Ok(given) if given => return self.metrics().forget(|| lock),
                 // Another request with the same lock id received it.
                 Ok(_) => return,
                 Err(error) if !again(&error, &lease.holder.key, expires).await => return,
@@ -140,13 +137,7 @@ impl LockManager {
         let (proof, expires) = (Proof { lock: id.hash(), owner: None }, Instant::now() + remaining);
         loop {
             match self.backend.release_lock(&proof).await {
-                Ok(released) => {
-                    self.metrics().forget(|| proof.lock);
-                    if released.is_ok() {
-                        self.hub.touched(key);
-                    }
-                    return;
-                }
+                Ok(_) => return self.metrics().forget(|| proof.lock),
                 Err(error) if !again(&error, key, expires).await => return,
                 Err(_) => {}
             }

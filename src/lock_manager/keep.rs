@@ -82,9 +82,7 @@ impl LockManager {
                 kept[at] = Some(answer.map(|holder| Lease { id: beats[at].id.clone(), holder }));
             }
         }
-        let kept: Vec<_> = kept.into_iter().flatten().collect();
-        kept.iter().flatten().for_each(|lease: &Lease| self.hub.look(&lease.holder().key));
-        Ok(kept)
+        Ok(kept.into_iter().flatten().collect())
     }
 
     /// Brings the end of the lease forward to `within` from now: for a page that its user leaves, perhaps permanently.
@@ -105,11 +103,9 @@ impl LockManager {
 
     async fn shorten(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
         let proof = self.proof(id);
-        let parting = match self.batch.ask(LockOp::ExpireWithin(proof.clone(), within)).await? {
-            Some(answer) => yours(id, answer),
-            None => self.lease(id, self.backend.expire_within(&proof, within).await?)?,
-        };
-        self.hub.touched(&parting.holder().key);
-        Ok(parting)
+        match self.batch.ask(LockOp::ExpireWithin(proof.clone(), within)).await? {
+            Some(answer) => Ok(yours(id, answer)),
+            None => self.lease(id, self.backend.expire_within(&proof, within).await?),
+        }
     }
 }

@@ -12,7 +12,6 @@ mod resume;
 mod sweep;
 mod takeover;
 mod wait;
-mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +28,6 @@ use crate::telemetry::metrics::Metrics;
 use crate::telemetry::outcome::{Outcome, seen};
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::transaction::Transaction;
-use crate::watch::Hub;
 use claim::{IdFrom, RunToEnd, Unclaimed, is_unanswered};
 
 pub use history::History;
@@ -63,7 +61,6 @@ pub use wait::Acquisition;
 pub struct LockManager {
     backend: Arc<dyn Backend>,
     batch: Batcher,
-    hub: Hub,
     grants: Grants,
     limits: Limits,
     policies: Arc<HashMap<String, LockPolicy>>,
@@ -77,7 +74,6 @@ impl LockManager {
         LockManager {
             backend: Arc::clone(database.backend()),
             batch: database.batch().clone(),
-            hub: database.hub().clone(),
             grants: database.grants().clone(),
             limits: Limits::default(),
             policies: Arc::default(),
@@ -155,19 +151,29 @@ impl LockManager {
         self.take(key, owner, (id, IdFrom::Caller)).await
     }
 
-    async fn take(&self, key: &LockKey, owner: &Owner, (id, from): (LockId, IdFrom)) -> Result<Lease, LockError> {
+    async fn take(&self, key: &LockKey, owner: &Owner, id: (LockId, IdFrom)) -> Result<Lease, LockError> {
+        let taking = async { Result::<_, LockError>::map(self.take_once(key, owner, id).await, Unclaimed::claim) };
+        let lease = seen(self.metrics(), "try_lock", Some(key.kind()), taking).await?;
+        self.record_heartbeat(&lease.id, &lease);
+        Ok(lease)
+    }
+
+    /// As [`take`](Self::take), without a span and without metrics: a wait sends many.
+    async fn take_once(
+        &self,
+        key: &LockKey,
+        owner: &Owner,
+        (id, from): (LockId, IdFrom),
+    ) -> Result<Unclaimed, LockError> {
         let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
-        let taking = RunToEnd::new(|gone| async move {
+        RunToEnd::new(|gone| async move {
             let lease = locks.take_unseen(&asked, &asker, id.clone(), &gone).await;
             if from == IdFrom::Call && lease.as_ref().is_err_and(is_unanswered) {
                 locks.undo_unanswered(&id, &asked);
             }
             lease.map(|lease| Unclaimed::new(lease, locks, from))
-        });
-        let taking = async { Result::<_, LockError>::map(taking.await, Unclaimed::claim) };
-        let lease = seen(self.metrics(), "try_lock", Some(key.kind()), taking).await?;
-        self.record_heartbeat(&lease.id, &lease);
-        Ok(lease)
+        })
+        .await
     }
 
     async fn take_unseen(&self, key: &LockKey, owner: &Owner, id: LockId, gone: &Gone) -> Result<Lease, LockError> {
@@ -181,7 +187,7 @@ impl LockManager {
         // Leases of a non-exclusive type get their generations one after the other, so they are not batched.
         if policy.is_exclusive() {
             match self.batch.ask_unless(LockOp::Take(request.clone()), gone).await? {
-                Some(LockAnswer::Yours(holder)) => return Ok(self.granted(id, holder)),
+                Some(LockAnswer::Yours(holder)) => return Ok(Lease { id, holder }),
                 Some(LockAnswer::Held { holder, .. }) => {
                     return Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer))));
                 }
@@ -192,7 +198,7 @@ impl LockManager {
             return Err(DatabaseError::Busy("the caller of the request is gone").into());
         }
         match self.backend.try_lock(&request).await? {
-            Attempt::Granted(holder) => Ok(self.granted(id, holder)),
+            Attempt::Granted(holder) => Ok(Lease { id, holder }),
             Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer)))),
             Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
             Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock.seen_by(viewer)))),
@@ -235,12 +241,10 @@ impl LockManager {
 
     async fn release_now(&self, id: &LockId) -> Result<Lease, LeaseError> {
         let proof = self.proof(id);
-        let released = match self.batch.ask(LockOp::Release(proof.clone())).await? {
-            Some(answer) => yours(id, answer),
-            None => self.lease(id, self.backend.release_lock(&proof).await?)?,
-        };
-        self.hub.touched(&released.holder().key);
-        Ok(released)
+        match self.batch.ask(LockOp::Release(proof.clone())).await? {
+            Some(answer) => Ok(yours(id, answer)),
+            None => self.lease(id, self.backend.release_lock(&proof).await?),
+        }
     }
 
     /// Releases the lock with the commit of a transaction: both the save and the release happen, or neither.
@@ -251,9 +255,7 @@ impl LockManager {
         let release = async {
             let proof = self.proof(id);
             let released = tx.database.guard(async |tx| tx.release_lock(&proof).await).await?;
-            let released = self.lease(id, released)?;
-            tx.news.touched(&released.holder().key);
-            Ok(released)
+            self.lease(id, released)
         };
         let released = seen(self.metrics(), "release_within", None, release).await;
         self.metrics().forget(|| id.hash());
@@ -300,7 +302,6 @@ impl LockManager {
         match self.backend.break_lock(key, generation, by, reason).await? {
             Some(broken) => {
                 tracing::info!(lock = ?key, generation, by = ?by.id, owner = ?broken.owner.id, "lock broken");
-                self.hub.touched(key);
                 Ok(broken)
             }
             None => Err(BreakError::HolderChanged { held_now: self.holders_seen_by(key, Some(&by.id)).await? }),
@@ -347,11 +348,6 @@ impl LockManager {
 
     fn proof(&self, id: &LockId) -> Proof {
         Proof { lock: id.hash(), owner: self.owner.clone() }
-    }
-
-    fn granted(&self, id: LockId, holder: Holder) -> Lease {
-        self.hub.touched(&holder.key);
-        Lease { id, holder }
     }
 }
 

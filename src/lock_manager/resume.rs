@@ -86,7 +86,6 @@ impl LockManager {
                 return Err(Error::NoLock(Box::new(no_lock.seen_by(self.owner.as_deref()))));
             }
         };
-        tx.news.touched(&key);
         repository.assert_unchanged(&mut tx, id, seen).await?;
         tx.commit().await?;
         tracing::info!(lock = ?key, generation = holder.generation, owner = ?holder.owner.id, "lock resumed");

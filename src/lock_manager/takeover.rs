@@ -139,7 +139,7 @@ impl LockManager {
             TakenOver::Granted(granted) if granted.generation == generation => self.again(&request, granted, id).await,
             TakenOver::Granted(granted) => {
                 tracing::info!(lock = ?key, generation, by = ?owner.id, owner = ?holder.owner.id, "lock taken over");
-                Ok(self.granted(id, granted))
+                Ok(Lease { id, holder: granted })
             }
             TakenOver::Changed => self.taken_before(request, generation, id).await,
             TakenOver::Used(no_lock) => Err(TakeOverError::LockIdUsed(Box::new(no_lock.seen_by(Some(&owner.id))))),
@@ -181,7 +181,6 @@ impl LockManager {
         let releasing = RunToEnd::new(|_gone| async move {
             let releasing = locks.backend.release_all(&owner_id);
             let mut released = seen(locks.metrics(), "release_all", None, releasing).await?;
-            released.iter().for_each(|holder| locks.hub.touched(&holder.key));
             released.sort_by(|one, other| (one.since, &one.key).cmp(&(other.since, &other.key)));
             Ok(released)
         });

@@ -51,14 +51,8 @@ pub enum LockMode {
 
 impl LockMode {
     /// Whether the version rises even when nothing changed.
-    pub fn forces_increment(self) -> bool {
+    pub(crate) fn forces_increment(self) -> bool {
         matches!(self, LockMode::OptimisticForceIncrement | LockMode::PessimisticForceIncrement)
-    }
-
-    /// Whether others cannot change the aggregate while the transaction runs.
-    pub fn is_pessimistic(self) -> bool {
-        use LockMode::*;
-        matches!(self, PessimisticRead | PessimisticWrite | PessimisticForceIncrement)
     }
 }
 
@@ -98,16 +92,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_differ_in_the_lock_and_the_increment() {
-        for (mode, pessimistic, increments) in [
-            (LockMode::None, false, false),
-            (LockMode::Optimistic, false, false),
-            (LockMode::OptimisticForceIncrement, false, true),
-            (LockMode::PessimisticRead, true, false),
-            (LockMode::PessimisticWrite, true, false),
-            (LockMode::PessimisticForceIncrement, true, true),
+    fn modes_that_force_an_increment_say_so() {
+        for (mode, increments) in [
+            (LockMode::None, false),
+            (LockMode::Optimistic, false),
+            (LockMode::OptimisticForceIncrement, true),
+            (LockMode::PessimisticRead, false),
+            (LockMode::PessimisticWrite, false),
+            (LockMode::PessimisticForceIncrement, true),
         ] {
-            assert_eq!((mode.is_pessimistic(), mode.forces_increment()), (pessimistic, increments), "{mode:?}");
+            assert_eq!(mode.forces_increment(), increments, "{mode:?}");
         }
     }
 

@@ -81,8 +81,7 @@
 //! # Not supported
 //!
 //! A plain `update`, `save` or `update_many` of SeaORM checks no version and raises none: write versioned entities with
-//! [`VersionedActiveModel`] only. Do not end the transaction by your own SQL. The debug mode that finds inverted lock orders
-//! does not see SeaORM's locks.
+//! [`VersionedActiveModel`] only. Do not end the transaction by your own SQL.
 //!
 //! `SeaOrm` is no `TransactionTrait`: a nested transaction does not compile, and neither do the nested
 //! saves of `ActiveModelEx`, which begin one; save each part by itself. It is no `StreamTrait` either: all rows arrive at

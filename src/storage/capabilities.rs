@@ -20,8 +20,6 @@ pub struct Capabilities {
     pub names_blocker: bool,
     /// Whether a save can hold a lease without blocking its heartbeats. Otherwise a heartbeat waits for the save.
     pub heartbeats_pass_saves: bool,
-    /// Whether a [`Condition`](crate::aggregate::Condition) can compare decimals.
-    pub compares_decimals: bool,
 }
 
 /// The granularity of a pessimistic lock.
@@ -47,7 +45,6 @@ impl fmt::Display for Capabilities {
         writeln!(f, "shared locks              {}", yes(self.shared_locks))?;
         writeln!(f, "skip locked               {}", yes(self.skip_locked))?;
         writeln!(f, "names the blocker         {}", yes(self.names_blocker))?;
-        writeln!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))?;
-        write!(f, "compares decimals         {}", yes(self.compares_decimals))
+        write!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))
     }
 }

@@ -10,12 +10,10 @@ use crate::clock::ManualClock;
 pub struct ConnectOptions {
     pub(crate) clock: Option<ManualClock>,
     pub(crate) volatile: bool,
-    pub(crate) poll_interval: Option<Duration>,
     pub(crate) connections: Option<NonZeroU32>,
     idle: Option<Duration>,
     guarded: Option<Duration>,
     pub(crate) plaintext: bool,
-    pub(crate) unnamed: bool,
     pub(crate) after_connect: Option<String>,
     pub(crate) one_writer: bool,
     pub(crate) linked_file: bool,
@@ -39,8 +37,7 @@ impl ConnectOptions {
 
     /// Opens at most this many connections for transactions and loads; the default is 10. (On SQLite: for reading, 4 by default, besides
     /// the one that writes.) On PostgreSQL and MariaDB up to twelve more are reserved for the lock manager, so that heartbeats succeed
-    /// while all others are busy, and on PostgreSQL one more listens while locks are watched; they are opened on demand. So with the
-    /// default a server must allow 23 connections per process (22 on MariaDB and MySQL).
+    /// while all others are busy; they are opened on demand. So with the default a server must allow 22 connections per process.
     #[must_use]
     pub fn max_connections(mut self, connections: NonZeroU32) -> Self {
         self.connections = Some(connections);
@@ -152,18 +149,6 @@ impl ConnectOptions {
         self
     }
 
-    /// Omits people from the names that other users of the server can see. On PostgreSQL the `application_name` of a connection is the
-    /// owner and command of its transaction, `kim: start shipping`. Everybody who may connect to that server can read it in
-    /// `pg_stat_activity`, and in the server's log if `log_line_prefix` has `%a`. With this option it is `start shipping`: a
-    /// [`LockTimeout`](crate::error::DatabaseError::LockTimeout) then contains the command of the blocking transaction, but no person.
-    /// MariaDB and MySQL never get either, and the labels of this process's own transactions contain no person there. tenure's tables still
-    /// contain the owner of each lease and the author of each change.
-    #[must_use]
-    pub fn omit_people(mut self) -> Self {
-        self.unnamed = true;
-        self
-    }
-
     /// Runs these statements on every connection to a server, before tenure's own settings, which take precedence: `set role shop`, `set
     /// search_path = shop`. If they fail, the connection fails. On SQLite they are refused
     /// ([`DatabaseError::Unsupported`](crate::error::DatabaseError::Unsupported)): set pragmas by
@@ -189,16 +174,6 @@ impl ConnectOptions {
     #[must_use]
     pub fn allow_unsafe_durability(mut self) -> Self {
         self.volatile = true;
-        self
-    }
-
-    /// The interval for polling the changes of other processes to locks that are watched or waited for. Polling costs one statement per
-    /// process, and runs only while there are watchers or waiters. Changes in this process are seen at once.
-    ///
-    /// The default is 1 s; on PostgreSQL 5 s while notifications of other processes arrive.
-    #[must_use]
-    pub fn poll_interval(mut self, interval: Duration) -> Self {
-        self.poll_interval = Some(interval);
         self
     }
 }

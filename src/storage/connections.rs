@@ -13,8 +13,6 @@ pub struct Connections {
     pub lock_table: u32,
     /// For single requests of the lock manager that may wait for a row lock.
     pub reserve: u32,
-    /// For notifications, while locks are watched or waited for.
-    pub listener: u32,
     /// For writing, on databases with a single writer: SQLite.
     pub writer: u32,
 }
@@ -22,19 +20,15 @@ pub struct Connections {
 impl Connections {
     /// All of them: the server must allow this many for each process, also while an old and a new release run side by side.
     pub const fn total(&self) -> u32 {
-        self.application + self.lock_table + self.reserve + self.listener + self.writer
+        self.application + self.lock_table + self.reserve + self.writer
     }
 }
 
 impl fmt::Display for Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} per process at most: {} for the application", self.total(), self.application)?;
-        let others = [
-            (self.writer, "to write"),
-            (self.lock_table, "for the lock table"),
-            (self.reserve, "in reserve for it"),
-            (self.listener, "to listen"),
-        ];
+        let others =
+            [(self.writer, "to write"), (self.lock_table, "for the lock table"), (self.reserve, "in reserve for it")];
         for (count, purpose) in others.into_iter().filter(|(count, _)| *count > 0) {
             write!(f, ", {count} {purpose}")?;
         }

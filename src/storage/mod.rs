@@ -10,7 +10,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -26,23 +25,19 @@ use crate::row_lock::mode::{LockMode, Wait};
 use crate::storage::operation::OperationId;
 use crate::version::conflict::Change;
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod aggregates;
 pub(crate) mod capabilities;
 mod connect_options;
 mod connections;
 pub(crate) mod diagnosis;
-#[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+#[cfg(test)]
 #[path = "../../verify/differential/mod.rs"]
 mod differential;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod driver;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod leases;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
 pub(crate) mod operation;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod own_error;
 pub(crate) mod patience;
 #[cfg(feature = "postgres")]
@@ -52,23 +47,18 @@ mod saves;
 pub(crate) mod sea_orm;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod server;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod sql;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 mod sweeping;
-pub(crate) mod watching;
 
 pub use capabilities::{Capabilities, Granularity};
 pub use connect_options::ConnectOptions;
 pub use connections::Connections;
 pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport, Writers};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) use driver::Address;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use driver::DriverOptions;
-pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) use saves::{Authorship, RowLocked, Save, Saved};
 use saves::{Effect, child_found, generated};
 #[cfg(fuzzing)]
 pub(crate) use server::address::setting_names;
@@ -91,7 +81,7 @@ macro_rules! answer {
 
 /// A database, and the operations that run in their own transaction.
 #[async_trait]
-pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
+pub(crate) trait Backend: Debug + Send + Sync {
     /// Its capabilities.
     fn capabilities(&self) -> Capabilities;
     /// The maximum number of its connections.
@@ -115,17 +105,6 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     ) -> Result<Vec<Change>, DatabaseError>;
     /// Loads those of these aggregates that exist, in no particular order, each in a consistent state.
     async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError>;
-    /// The stored spelling of this id.
-    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError>;
-    /// The ids after this one, in the database's order, up to a limit.
-    async fn ids_after(
-        &self,
-        mapping: &'static Mapping,
-        after: Option<&[Value]>,
-        limit: u32,
-    ) -> Result<Vec<Row>, DatabaseError>;
-    /// The number of matching roots.
-    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError>;
     /// The state of an aggregate at a version; `None` if it is not stored.
     async fn state_at(
         &self,
@@ -316,10 +295,6 @@ pub(crate) trait BackendTransaction: Send {
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError>;
     /// Deletes an aggregate if the stored version is still this one.
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
-    /// The ids of the aggregates whose root matches, locked, in the order of their ids.
-    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError>;
-    /// Changes every matching root that differs, and raises its version; returns the number.
-    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError>;
 
     /// Holds a lease to the end of the transaction: takeovers and breaks wait.
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;

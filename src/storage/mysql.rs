@@ -19,7 +19,6 @@ mod lease_rows;
 mod list;
 mod live;
 mod load;
-mod matching;
 mod migrate;
 mod operation;
 mod revision;
@@ -31,7 +30,6 @@ mod statements;
 mod sweep;
 mod transaction;
 mod values;
-mod watch;
 
 use std::time::Duration;
 
@@ -39,7 +37,6 @@ use async_trait::async_trait;
 use sqlx::MySqlPool;
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -130,7 +127,6 @@ macro_rules! again {
         }
     }};
 }
-use again;
 
 fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
     let name = match flavour {
@@ -144,7 +140,6 @@ fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
         skip_locked: true,
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
-        compares_decimals: true,
     }
 }
 
@@ -187,23 +182,6 @@ impl Backend for MySql {
 
     async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
         load::load_many(&mut self.connections.acquire(patience::left()).await?, mapping, ids).await
-    }
-
-    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError> {
-        load::stored_id(&mut self.connections.acquire(patience::left()).await?, mapping, id).await
-    }
-
-    async fn ids_after(
-        &self,
-        mapping: &'static Mapping,
-        after: Option<&[Value]>,
-        limit: u32,
-    ) -> Result<Vec<Row>, DatabaseError> {
-        load::ids_after(&mut self.connections.acquire(patience::left()).await?, mapping, after, limit).await
-    }
-
-    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-        matching::count(&mut self.connections.acquire(patience::left()).await?, mapping, when).await
     }
 
     async fn state_at(

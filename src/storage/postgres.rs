@@ -15,7 +15,6 @@ mod lease_rows;
 mod list;
 mod live;
 mod load;
-mod matching;
 mod operation;
 mod overdue;
 mod pools;
@@ -26,7 +25,6 @@ mod statements;
 mod sweep;
 mod transaction;
 mod values;
-mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +33,6 @@ use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -117,7 +114,6 @@ fn capabilities(version: &str) -> Capabilities {
         skip_locked: true,
         names_blocker: true,
         heartbeats_pass_saves: true,
-        compares_decimals: true,
     }
 }
 
@@ -159,23 +155,6 @@ impl Backend for Postgres {
 
     async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
         self.pools.load(async |connection| load::load_many(connection, mapping, ids).await).await
-    }
-
-    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError> {
-        self.pools.load(async |connection| load::stored_id(connection, mapping, id).await).await
-    }
-
-    async fn ids_after(
-        &self,
-        mapping: &'static Mapping,
-        after: Option<&[Value]>,
-        limit: u32,
-    ) -> Result<Vec<Row>, DatabaseError> {
-        self.pools.load(async |connection| load::ids_after(connection, mapping, after, limit).await).await
-    }
-
-    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-        self.pools.load(async |connection| matching::count(connection, mapping, when).await).await
     }
 
     async fn state_at(

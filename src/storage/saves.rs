@@ -1,7 +1,6 @@
 //! The input and the result of a save.
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::diff::Diff;
 use crate::aggregate::mapping::{Audit, Mapping, MappingError, Rows, Table};
 use crate::aggregate::value::{Kind, Value};
@@ -34,9 +33,9 @@ impl Authorship {
         audit.places().into_iter().zip(values).filter_map(|(name, value)| name.map(|_| value)).collect()
     }
 
-    /// The label for the sessions that the transaction blocks: `kim: start shipping`; without the person, `start shipping`.
-    pub(crate) fn label(&self, with_person: bool) -> Option<String> {
-        match (self.by.as_ref().filter(|_| with_person), &self.command) {
+    /// The label for the sessions that the transaction blocks: `kim: start shipping`.
+    pub(crate) fn label(&self) -> Option<String> {
+        match (&self.by, &self.command) {
             (Some(by), Some(command)) => Some(format!("{}: {command}", by.id)),
             (Some(by), None) => Some(by.id.clone()),
             (None, command) => command.clone(),
@@ -77,18 +76,7 @@ pub(crate) struct Save<'a> {
     pub author: &'a Authorship,
 }
 
-/// A change of some columns of all matching roots.
-#[derive(Debug)]
-pub(crate) struct BulkChange<'a> {
-    pub mapping: &'static Mapping,
-    /// Columns of the root, by index, and their new values.
-    pub set: &'a [(usize, Value)],
-    pub when: &'a Test,
-    pub author: &'a Authorship,
-}
-
 /// Checks that the change of a loaded child found its row.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError> {
     match rows {
         0 => Err(DatabaseError::ChildGone { table: table.name.clone() }),
@@ -97,7 +85,6 @@ pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError>
 }
 
 /// The id that the database generated, or an error if there is none.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(super) fn generated(mapping: &Mapping, id: Option<i64>) -> Result<i64, DatabaseError> {
     id.ok_or_else(|| {
         let what = "the database made no id; the column has to be `integer primary key` on SQLite, an identity column or \

@@ -18,7 +18,6 @@ mod lent;
 mod list;
 mod live;
 mod load;
-mod matching;
 mod operation;
 mod revision;
 #[cfg(feature = "sea-orm")]
@@ -29,7 +28,6 @@ mod sweep;
 mod transaction;
 mod turns;
 mod values;
-mod watch;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -39,7 +37,6 @@ use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -110,7 +107,6 @@ fn capabilities(version: String) -> Capabilities {
         skip_locked: false,
         names_blocker: false,
         heartbeats_pass_saves: false,
-        compares_decimals: false,
     }
 }
 
@@ -151,23 +147,6 @@ impl Backend for Sqlite {
 
     async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
         load::load_many(&mut *self.reader().await?, mapping, ids).await
-    }
-
-    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError> {
-        load::stored_id(&mut *self.reader().await?, mapping, id).await
-    }
-
-    async fn ids_after(
-        &self,
-        mapping: &'static Mapping,
-        after: Option<&[Value]>,
-        limit: u32,
-    ) -> Result<Vec<Row>, DatabaseError> {
-        load::ids_after(&mut *self.reader().await?, mapping, after, limit).await
-    }
-
-    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
-        matching::count(&mut *self.reader().await?, mapping, when).await
     }
 
     async fn state_at(

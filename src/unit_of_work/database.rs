@@ -10,15 +10,12 @@ use crate::error::DatabaseError;
 use crate::lock_table::batch::Batcher;
 use crate::lock_table::grants::Grants;
 use crate::row_lock::mode::Wait;
-use crate::row_lock::order::{LockInversion, LockOrder};
 use crate::storage::capabilities::Capabilities;
 use crate::storage::diagnosis::Diagnosis;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::storage::{Address, DriverOptions};
 use crate::storage::{Authorship, Backend, ConnectOptions, Connections};
 use crate::unit_of_work::names::Names;
 use crate::unit_of_work::transaction::Transaction;
-use crate::watch::Hub;
 
 /// A database with tenure's tables. Clones are the same database.
 ///
@@ -29,15 +26,9 @@ pub struct Database {
     backend: Arc<dyn Backend>,
     /// The batches of all its lock managers.
     batch: Batcher,
-    /// The subscribers and waiters of its locks.
-    hub: Hub,
     grants: Grants,
-    /// The recorder of lock orders, in debug mode.
-    lock_order: Option<LockOrder>,
     /// Whether commits carry an operation id.
     resolving: bool,
-    /// Whether labels of transactions contain the person.
-    named: bool,
     /// The limit of transactions that hold a lease.
     guard_limit: Duration,
     names: Names,
@@ -84,24 +75,23 @@ impl Database {
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub async fn connect_driver(
         driver: impl Into<DriverOptions>,
         options: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let (finish, interval) = (Finish::of(&options), options.poll_interval);
+        let finish = Finish::of(&options);
         let opened = match driver.into() {
             #[cfg(feature = "sqlite")]
             DriverOptions::Sqlite(driver) => {
-                Self::new(crate::storage::sqlite::Sqlite::open(Address::Options(driver), options).await?, interval)
+                Self::new(crate::storage::sqlite::Sqlite::open(Address::Options(driver), options).await?)
             }
             #[cfg(feature = "postgres")]
             DriverOptions::Postgres(driver) => {
-                Self::new(crate::storage::postgres::Postgres::open(Address::Options(driver), options).await?, interval)
+                Self::new(crate::storage::postgres::Postgres::open(Address::Options(driver), options).await?)
             }
             #[cfg(feature = "mysql")]
             DriverOptions::MySql(driver) => {
-                Self::new(crate::storage::mysql::MySql::open(Address::Options(driver), options).await?, interval)
+                Self::new(crate::storage::mysql::MySql::open(Address::Options(driver), options).await?)
             }
         };
         Ok(finish.done(opened))
@@ -122,23 +112,18 @@ impl Database {
     }
 
     async fn open(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
-        let interval = options.poll_interval;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(Address::Url(url), options).await?, interval));
+            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(Address::Url(url), options).await?));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(Self::new(
-                crate::storage::postgres::Postgres::open(Address::Url(url), options).await?,
-                interval,
-            ));
+            return Ok(Self::new(crate::storage::postgres::Postgres::open(Address::Url(url), options).await?));
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(Self::new(crate::storage::mysql::MySql::open(Address::Url(url), options).await?, interval));
+            return Ok(Self::new(crate::storage::mysql::MySql::open(Address::Url(url), options).await?));
         }
-        let _ = (options, interval);
         Err(unknown())
     }
 
@@ -167,7 +152,6 @@ impl Database {
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
             return crate::storage::mysql::diagnose(url, options).await;
         }
-        let _ = options;
         Err(unknown())
     }
 
@@ -195,20 +179,15 @@ impl Database {
         Err(unknown())
     }
 
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     #[allow(clippy::default_constructed_unit_structs, reason = "with OpenTelemetry it is more than a unit")]
-    pub(crate) fn new(backend: impl Backend + 'static, poll_interval: Option<Duration>) -> Self {
+    pub(crate) fn new(backend: impl Backend + 'static) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(backend);
         let batch = Batcher::new(Arc::clone(&backend), crate::telemetry::metrics::Metrics::default());
-        let hub = Hub::new(Arc::clone(&backend), poll_interval);
         Database {
             batch,
-            hub,
             grants: Grants::new(),
             backend,
-            lock_order: None,
             resolving: false,
-            named: true,
             guard_limit: ConnectOptions::new().guard_limit(),
             names: Names::default(),
         }
@@ -243,9 +222,9 @@ impl Database {
 
     /// As [`begin_within`](Self::begin_within), with an author.
     pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
-        let inner = self.backend.begin(wait, author.label(self.named).as_deref()).await?;
+        let inner = self.backend.begin(wait, author.label().as_deref()).await?;
         let resolver = self.resolving.then(|| Arc::clone(&self.backend));
-        Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver, self, wait))
+        Ok(Transaction::new(inner, author, resolver, self, wait))
     }
 
     /// The same database, whose transactions resolve the outcome of a commit whose answer was lost. Each writes an operation id with its
@@ -321,34 +300,11 @@ impl Database {
         self.backend.capabilities()
     }
 
-    /// The same database in a debug mode that records the order in which transactions lock aggregates, and finds orders that
-    /// can deadlock before they do: see [`lock_inversions`](Self::lock_inversions). For tests, and for a trial run.
-    pub fn recording_lock_order(mut self) -> Self {
-        self.lock_order = Some(LockOrder::default());
-        self
-    }
-
-    /// The inversions that the debug mode found. Each was also logged as a warning. Assert in tests that there are none.
-    pub fn lock_inversions(&self) -> Vec<LockInversion> {
-        self.lock_order.as_ref().map(LockOrder::inversions).unwrap_or_default()
-    }
-
-    /// Polls everything that is watched or waited for at once, instead of at the next interval. Returns the number of statements. For tests
-    /// that control time.
-    ///
-    /// # Errors
-    /// [`DatabaseError`].
-    #[doc(hidden)]
-    pub async fn look_now(&self) -> Result<usize, DatabaseError> {
-        self.hub.round(true).await
-    }
-
-    /// Waits for the operations in flight, and closes. Clones are closed too; subscribers and waiters get an error.
+    /// Waits for the operations in flight, and closes. Clones are closed too; waiters get an error.
     ///
     /// It returns after five seconds at the latest. A transaction that is open then keeps its connection until it ends; that can still
     /// succeed.
     pub async fn close(&self) {
-        self.hub.close();
         let backend = Arc::clone(&self.backend);
         // It goes on when the time is over, and when the caller is gone.
         let closing = tokio::spawn(async move { backend.close().await });
@@ -361,10 +317,6 @@ impl Database {
 
     pub(crate) fn batch(&self) -> &Batcher {
         &self.batch
-    }
-
-    pub(crate) fn hub(&self) -> &Hub {
-        &self.hub
     }
 
     pub(crate) fn grants(&self) -> &Grants {
@@ -426,7 +378,6 @@ impl Database {
     }
 }
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl Database {
     /// Applies the application's own migrations, from `sqlx::migrate!` for this kind of database. Their ledger is
     /// sqlx's usual table; tenure has its own.
@@ -446,14 +397,12 @@ impl Database {
         if let Some(mysql) = self.backend.as_mysql() {
             return mysql.migrate(migrator).await;
         }
-        let _ = migrator;
         Err(DatabaseError::Unsupported("this database has no migrations"))
     }
 }
 
 /// The steps after a database was opened.
 struct Finish {
-    named: bool,
     guard_limit: Duration,
     #[cfg(feature = "opentelemetry")]
     meter: Option<opentelemetry::metrics::Meter>,
@@ -462,7 +411,6 @@ struct Finish {
 impl Finish {
     fn of(options: &ConnectOptions) -> Self {
         Finish {
-            named: !options.unnamed,
             guard_limit: options.guard_limit(),
             #[cfg(feature = "opentelemetry")]
             meter: options.meter.clone(),
@@ -470,7 +418,7 @@ impl Finish {
     }
 
     fn done(self, opened: Database) -> Database {
-        let opened = Database { named: self.named, guard_limit: self.guard_limit, ..opened };
+        let opened = Database { guard_limit: self.guard_limit, ..opened };
         #[cfg(feature = "opentelemetry")]
         if let Some(meter) = &self.meter {
             return opened.meter(meter);

@@ -138,9 +138,8 @@ impl Transaction {
                 let released = self.database.guard(async |tx| tx.release_lock(&proof).await).await?;
                 released.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
             };
-            let released = seen(&metrics, "release_within", Some(&kind), release).await?;
+            seen(&metrics, "release_within", Some(&kind), release).await?;
             metrics.forget(|| id.hash());
-            self.news.touched(&released.key);
         }
         Ok(())
     }

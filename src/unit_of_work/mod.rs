@@ -1,7 +1,6 @@
 //! A database, its transactions, and their operations: repositories that load and save aggregates, updates that load,
-//! change and save, bulk updates, locks on several aggregates, and retries.
+//! change and save, locks on several aggregates, and retries.
 
-pub(crate) mod bulk_update;
 pub(crate) mod database;
 mod explain;
 mod guard_limit;
@@ -9,7 +8,6 @@ mod lock_guard;
 pub(crate) mod lock_set;
 mod names;
 mod poisonable;
-mod publish;
 mod reading;
 pub(crate) mod repeatable;
 pub(crate) mod repository;
@@ -19,10 +17,8 @@ pub(crate) mod transaction;
 pub(crate) mod update;
 mod versions;
 
-pub use bulk_update::UpdateAll;
 pub use database::Database;
 pub use lock_set::{LockSet, Locked};
-pub use publish::PublishEvents;
 pub use repeatable::{RepeatableUpdate, Updated};
 pub use repository::{Repository, SkipLocked};
 pub use retry::{Retry, RetryOutcome, RetryReason, Transient};

@@ -1,9 +1,9 @@
-//! Reading without locks: several aggregates at once, pages, existence, counts, past states.
+//! Reading without locks: several aggregates at once, past states.
 
 use crate::aggregate::mapping::Row;
-use crate::aggregate::value::{Kind, RowReader, Value, ValueObject};
+use crate::aggregate::value::{Kind, Value};
 use crate::aggregate::version::Version;
-use crate::aggregate::{Aggregate, Condition, Loaded, Stored, id_values};
+use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
 use crate::error::{DatabaseError, Error};
 use crate::lease::LockKey;
 use crate::row_lock::mode::LockMode;
@@ -58,77 +58,6 @@ impl<A: Aggregate> Repository<A> {
             all.push(loaded(&LockKey::of::<A>(id), stored, LockMode::None)?);
         }
         Ok(all)
-    }
-
-    /// The aggregates after this id, in the database's order of ids, at most `limit` of them: one statement for the ids and one per 32
-    /// aggregates. Begin with `None`, and continue with the last id of each page; the page after the last one is empty.
-    ///
-    /// An aggregate that exists the whole time is on exactly one page.
-    ///
-    /// ```
-    /// # use tenure::{Aggregate, Database, Repository};
-    /// # #[derive(Aggregate, Debug)]
-    /// # #[aggregate(table = "orders")]
-    /// # struct Order { #[aggregate(id)] no: String }
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let directory = tempfile::tempdir()?;
-    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
-    /// # let mut tx = db.begin().await?;
-    /// # sqlx::query("create table orders (no text primary key, version integer not null)").execute(tx.sqlite()?).await?;
-    /// # let orders = Repository::<Order>::new(&db);
-    /// # for no in ["1", "2", "3"] { orders.insert(&mut tx, Order { no: no.into() }).await?; }
-    /// # tx.commit().await?;
-    /// let first = orders.page(None, 2).await?;
-    /// let second = orders.page(Some(&first[1].no), 2).await?;
-    /// assert_eq!((first.len(), second.len(), &*second[0].no), (2, 1, "3"));
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn page(&self, after: Option<&A::Id>, limit: u32) -> Result<Vec<Loaded<A>>, Error> {
-        let (mapping, backend) = (self.mapping()?, self.database.backend());
-        let mut after = after.map(id_values);
-        loop {
-            let ids = backend.ids_after(mapping, after.as_deref(), limit).await?;
-            let Some(last) = ids.last().cloned() else { return Ok(Vec::new()) };
-            let found = backend.load_many(mapping, &ids).await?;
-            // Aggregates that were deleted between the two statements are left out. Only an empty page is the last one.
-            if found.is_empty() {
-                after = Some(last);
-                continue;
-            }
-            let own = |stored: &&Stored, id: &[_]| stored.rows.root[..mapping.root.key] == *id;
-            let in_order = ids.iter().filter_map(|id| found.iter().find(|stored| own(stored, id)));
-            let loaded = in_order.map(|stored| Loaded::new(stored.rows.clone(), stored.version));
-            return Ok(loaded.collect::<Result<_, _>>()?);
-        }
-    }
-
-    /// Whether an aggregate with this id exists now.
-    ///
-    /// # Errors
-    /// [`Error::OtherSpelling`], as [`get`](Self::get); [`Error::Database`].
-    pub async fn exists(&self, id: &A::Id) -> Result<bool, Error> {
-        let (mapping, values) = (self.mapping()?, id_values(id));
-        let Some(stored) = self.database.backend().stored_id(mapping, &values).await? else { return Ok(false) };
-        let (key, root) = (LockKey::of::<A>(id), mapping.root.key_alone());
-        let stored = LockKey::of::<A>(&A::Id::read(&mut RowReader::new(&root.name, &root.columns, &stored))?);
-        if stored != key {
-            let [id, stored] = [key.id().to_owned(), stored.id().to_owned()];
-            return Err(Error::OtherSpelling { aggregate: mapping.name.clone(), id, stored });
-        }
-        Ok(true)
-    }
-
-    /// The current number of aggregates that fulfil a condition. [`Condition::always()`] counts all.
-    ///
-    /// # Errors
-    /// [`Error::Database`], also if the condition names a field that the root does not have;
-    /// [`DatabaseError::Unsupported`] for a decimal on SQLite.
-    pub async fn count(&self, when: &Condition) -> Result<u64, Error> {
-        let mapping = self.mapping()?;
-        Ok(self.database.backend().count(mapping, &when.resolve(mapping)?).await?)
     }
 
     /// The aggregate as it was at this version; `None` if that version is not stored (any more), or was stored

@@ -137,11 +137,10 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
             }
             // If the merged fields are inconsistent (a part without its line, a gap in a list), a person has to decide.
             let whole = || A::from_rows(&merged);
-            let (Ok(mut tried), Ok(mut whole)) = (whole(), whole()) else {
+            let (Ok(mut tried), Ok(whole)) = (whole(), whole()) else {
                 return Err(Error::VersionConflict(conflict).into());
             };
             command(&mut tried).map_err(UpdateError::Refused)?;
-            self.update.carry_events(loaded, &mut whole);
             **loaded = whole;
         }
         Ok(conflict)

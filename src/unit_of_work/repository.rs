@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::aggregate::diff::{Diff, same_id};
-use crate::aggregate::events::RecordsEvents;
 use crate::aggregate::mapping::{Mapping, MappingError, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
@@ -15,10 +14,8 @@ use crate::lease::LockKey;
 use crate::row_lock::mode::LockMode;
 use crate::storage::Saved;
 use crate::telemetry::work::traced;
-use crate::unit_of_work::bulk_update::UpdateAll;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
-use crate::unit_of_work::publish::{AnyPublisher, PublishEvents, To};
 use crate::unit_of_work::transaction::Transaction;
 use crate::unit_of_work::update::Update;
 use crate::version::conflict::Change;
@@ -53,7 +50,6 @@ use crate::version::token::Expected;
 /// ```
 pub struct Repository<A> {
     pub(crate) database: Database,
-    pub(super) publisher: AnyPublisher<A>,
     /// The mapping, if its name belongs to its table in this database.
     mapping: Result<&'static Mapping, MappingError>,
     aggregate: PhantomData<fn() -> A>,
@@ -67,66 +63,12 @@ impl<A: Aggregate> Repository<A> {
     /// [`DatabaseError::Mapping`]: give it a name by `#[aggregate(name = "…")]`.
     pub fn new(database: &Database) -> Self {
         let mapping = database.names().meet(A::mapping()).map(|()| A::mapping());
-        Repository { database: database.clone(), publisher: None, mapping, aggregate: PhantomData }
+        Repository { database: database.clone(), mapping, aggregate: PhantomData }
     }
 
     /// The mapping.
     pub(super) fn mapping(&self) -> Result<&'static Mapping, MappingError> {
         self.mapping.clone()
-    }
-
-    /// The same repository, which publishes the recorded [`Events`](crate::aggregate::Events) of an aggregate inside the transaction that
-    /// stores it: in [`insert`](Self::insert), [`save`](Self::save), [`save_all`](Self::save_all), [`delete`](Self::delete) and
-    /// [`update`](Self::update), even if only events are new. A retried update loads again, so its events are those of the committed
-    /// attempt: never twice for one commit. An update that [merges](crate::unit_of_work::Update::merging) publishes the events of the
-    /// command's run on the newest state.
-    ///
-    /// [`update_all`](Self::update_all) runs no code of the domain, so it has no events. After a save by a repository without `publishing`
-    /// the aggregate keeps its events: the application takes them by [`Events::take`](crate::aggregate::Events::take).
-    ///
-    /// ```
-    /// # use tenure::{Aggregate, Database, Error, Loaded, Repository, Transaction, aggregate::{Events, RecordsEvents}, unit_of_work::PublishEvents};
-    /// # #[derive(Aggregate)] #[aggregate(table = "orders")]
-    /// # struct Order { #[aggregate(id)] no: String, shipped: bool, events: Events<OrderEvent> }
-    /// # enum OrderEvent { Shipped }
-    /// # impl RecordsEvents for Order { type Event = OrderEvent; fn events(&mut self) -> &mut Events<OrderEvent> { &mut self.events } }
-    /// struct Outbox;
-    ///
-    /// impl PublishEvents<Order> for Outbox {
-    ///     async fn publish(&self, tx: &mut Transaction, order: &Loaded<Order>, events: &[OrderEvent]) -> Result<(), Error> {
-    ///         for OrderEvent::Shipped in events {
-    ///             let row = sqlx::query("insert into outbox (no, version, event) values (?, ?, 'shipped')");
-    ///             row.bind(&order.no).bind(order.version().number()).execute(tx.sqlite()?).await?;
-    ///         }
-    ///         Ok(())
-    ///     }
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let directory = tempfile::tempdir()?;
-    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
-    /// let orders = Repository::<Order>::new(&db).publishing(Outbox);
-    /// # let mut tx = db.begin().await?;
-    /// # sqlx::raw_sql("create table orders (no text primary key, shipped integer, version integer); create table outbox (no text, version integer, event text)").execute(tx.sqlite()?).await?;
-    /// # orders.insert(&mut tx, Order { no: "1".into(), shipped: false, events: Events::new() }).await?;
-    /// # tx.commit().await?;
-    /// # let no = String::from("1");
-    /// orders.update(&no).run(|order| {
-    ///     order.shipped = true;
-    ///     order.events.record(OrderEvent::Shipped);
-    ///     Ok::<_, std::convert::Infallible>(())
-    /// }).await.expect("nobody else is here");
-    /// let stored: i64 = sqlx::query_scalar("select version from outbox where event = 'shipped'").fetch_one(db.sqlite()?).await?;
-    /// assert_eq!(stored, 2);
-    /// # Ok(()) }
-    /// ```
-    #[must_use]
-    pub fn publishing(mut self, to: impl PublishEvents<A>) -> Self
-    where
-        A: RecordsEvents,
-    {
-        self.publisher = Some(Arc::new(To(to)));
-        self
     }
 
     /// The current aggregate, in a consistent state, without locking it.
@@ -170,7 +112,6 @@ impl<A: Aggregate> Repository<A> {
     ) -> Result<(), Error> {
         let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(id), expected.into());
         check_token(&key, &expected)?;
-        tx.record_order(&key);
         let values = id_values(id);
         match tx.database.run(async |tx| tx.hold_version(mapping, &values).await).await? {
             Some(version) if version == expected.version => Ok(()),
@@ -182,26 +123,6 @@ impl<A: Aggregate> Repository<A> {
                 Err(Error::VersionConflict(Box::new(conflict)))
             }
         }
-    }
-
-    /// Refuses unless the loaded version is the one that a person saw: [`Update::expecting`] for a hand-written unit of work.
-    ///
-    /// # Errors
-    /// [`Error::VersionConflict`] if it has changed since; [`Error::VersionTokenMismatch`].
-    pub async fn expect_version(
-        &self,
-        tx: &mut Transaction,
-        loaded: &Loaded<A>,
-        expected: impl Into<Expected<A>>,
-    ) -> Result<(), Error> {
-        let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(loaded.id()), expected.into());
-        check_token(&key, &expected)?;
-        if loaded.matches_version(expected.version) {
-            return Ok(());
-        }
-        let opened = tx.opened_at(mapping, &key, expected.version).await?;
-        let conflict = tx.explain(mapping, &key, opened, Some(loaded.stored()), None).await?;
-        Err(Error::VersionConflict(Box::new(conflict)))
     }
 
     /// Loads and locks the aggregate unless another transaction holds it, without waiting: workers use it to share a list of work. If it is
@@ -217,7 +138,6 @@ impl<A: Aggregate> Repository<A> {
         mode: LockMode,
     ) -> Result<SkipLocked<A>, Error> {
         let (mapping, key) = (self.mapping()?, LockKey::of::<A>(id));
-        tx.record_order(&key);
         let values = id_values(id);
         let stored = tx.database.run(async |tx| tx.load_unlocked(mapping, &values, mode).await).await?;
         let Ok(stored) = stored else { return Ok(SkipLocked::HeldByOther) };
@@ -240,7 +160,7 @@ impl<A: Aggregate> Repository<A> {
         traced("insert", Some(&A::mapping().name), version, self.insert_unseen(tx, aggregate)).await
     }
 
-    async fn insert_unseen(&self, tx: &mut Transaction, mut aggregate: A) -> Result<Loaded<A>, Error> {
+    async fn insert_unseen(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
         let (mapping, mut rows, key) = (self.mapping()?, aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
         tx.author.check()?;
         rows.check(mapping)?;
@@ -253,13 +173,7 @@ impl<A: Aggregate> Repository<A> {
         let Some(version) = inserted else {
             return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
         };
-        let mut inserted: Loaded<A> = Loaded::new(Arc::new(rows), version)?;
-        if let Some(publisher) = &self.publisher {
-            publisher.carry(&mut aggregate, &mut inserted);
-            publisher.publish(tx, &mut inserted).await?;
-            publisher.forget(&mut inserted);
-        }
-        Ok(inserted)
+        Ok(Loaded::new(Arc::new(rows), version)?)
     }
 
     /// Writes the changes since it was loaded, root first, and raises the version by exactly one, even if the transaction saves it several
@@ -269,25 +183,11 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::OptimisticLockingFailure`] if another session saved it since it was loaded: nothing was written and the
     /// transaction continues. [`Error::Database`]: the transaction cannot be committed any more.
     pub async fn save(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
-        let saved = self.write(tx, loaded).await?;
-        self.forget_events(loaded);
-        Ok(saved)
-    }
-
-    /// Empties the list of published events.
-    fn forget_events(&self, loaded: &mut Loaded<A>) {
-        if let Some(publisher) = &self.publisher {
-            publisher.forget(loaded);
-        }
-    }
-
-    /// Writes the changes, and publishes the events, which stay recorded: the caller may have to retry.
-    async fn write(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let version = |saved: &Version| Some(*saved);
-        traced("save", Some(&A::mapping().name), version, self.write_unseen(tx, loaded)).await
+        traced("save", Some(&A::mapping().name), version, self.save_unseen(tx, loaded)).await
     }
 
-    async fn write_unseen(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
+    async fn save_unseen(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let (mapping, rows) = (self.mapping()?, loaded.to_rows());
         tx.author.check()?;
         rows.check(mapping)?;
@@ -297,9 +197,6 @@ impl<A: Aggregate> Repository<A> {
         }
         let diff = Diff::between(mapping, &loaded.opened, &rows);
         if !loaded.force_increment && diff.is_empty() {
-            if let Some(publisher) = &self.publisher {
-                publisher.publish(tx, loaded).await?;
-            }
             return Ok(loaded.version);
         }
         let (key, from) = (LockKey::of::<A>(loaded.id()), loaded.version);
@@ -307,9 +204,6 @@ impl<A: Aggregate> Repository<A> {
         match tx.write(mapping, &key, from, &diff, &rows).await? {
             Saved::Done => {
                 loaded.saved(to, Arc::new(rows));
-                if let Some(publisher) = &self.publisher {
-                    publisher.publish(tx, loaded).await?;
-                }
                 Ok(to)
             }
             Saved::Stale(now) => {
@@ -364,7 +258,7 @@ impl<A: Aggregate> Repository<A> {
             attempts += 1;
             let (mut results, mut failed) = (Vec::with_capacity(all.len()), None);
             for (_, at) in &order {
-                let saved = self.write(tx, &mut all[*at]).await;
+                let saved = self.save(tx, &mut all[*at]).await;
                 failed = failed.or_else(|| saved.as_ref().err().and_then(Error::database_reason));
                 results.push((*at, saved));
             }
@@ -375,9 +269,6 @@ impl<A: Aggregate> Repository<A> {
                     loaded.force_increment = *force_increment;
                 }
                 continue;
-            }
-            for (at, _) in results.iter().filter(|(_, saved)| saved.is_ok()) {
-                self.forget_events(&mut all[*at]);
             }
             results.sort_by_key(|(at, _)| *at);
             return results.into_iter().map(|(_, result)| result).collect();
@@ -398,17 +289,11 @@ impl<A: Aggregate> Repository<A> {
         traced("delete", Some(&A::mapping().name), version, self.remove_unseen(tx, loaded)).await
     }
 
-    async fn remove_unseen(&self, tx: &mut Transaction, mut loaded: Loaded<A>) -> Result<Loaded<A>, Error> {
+    async fn remove_unseen(&self, tx: &mut Transaction, loaded: Loaded<A>) -> Result<Loaded<A>, Error> {
         let (mapping, key, old) = (self.mapping()?, LockKey::of::<A>(loaded.id()), loaded.stored());
         tx.author.check()?;
         match tx.delete(mapping, &key, &old).await? {
-            Saved::Done => {
-                if let Some(publisher) = &self.publisher {
-                    publisher.publish(tx, &mut loaded).await?;
-                    publisher.forget(&mut loaded);
-                }
-                Ok(loaded)
-            }
+            Saved::Done => Ok(loaded),
             Saved::Stale(now) => {
                 let opened = Opened { version: old.version, rows: Some(old.rows) };
                 let conflict = tx.explain(mapping, &key, opened, now, None).await?;
@@ -420,11 +305,6 @@ impl<A: Aggregate> Repository<A> {
     /// One unit of work on one aggregate: load it, run a command of the domain on it, save it.
     pub fn update(&self, id: &A::Id) -> Update<'_, A> {
         Update::new(self, id.clone())
-    }
-
-    /// Changes a field of every aggregate that fulfils a condition, and raises the version of each.
-    pub fn update_all<'t>(&self, tx: &'t mut Transaction) -> UpdateAll<'_, 't, A> {
-        UpdateAll::new(self, tx)
     }
 
     /// The changes of the aggregate and their authors, newest first, as far as its mapping keeps revisions; with audit columns alone, the
@@ -485,13 +365,7 @@ pub(crate) fn loaded<A: Aggregate>(
 
 impl<A> Clone for Repository<A> {
     fn clone(&self) -> Self {
-        let Repository { database, publisher, mapping, .. } = self;
-        Repository {
-            database: database.clone(),
-            publisher: publisher.clone(),
-            mapping: mapping.clone(),
-            aggregate: PhantomData,
-        }
+        Repository { database: self.database.clone(), mapping: self.mapping.clone(), aggregate: PhantomData }
     }
 }
 

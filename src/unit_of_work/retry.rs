@@ -54,8 +54,20 @@ impl Retry {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The state of the fractions of a simulated run, so that its seed repeats its pauses.
+    pub(crate) static REPEATED: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
+}
+
 /// Between 0 and 1. Without randomness from the operating system all pauses are equal, which is acceptable.
 pub(crate) fn random_fraction() -> f64 {
+    #[cfg(test)]
+    if let Some(state) = REPEATED.get() {
+        let next = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        REPEATED.set(Some(next));
+        return f64::from(u32::try_from(next >> 32).expect("32 bits")) / f64::from(u32::MAX);
+    }
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
 }
 

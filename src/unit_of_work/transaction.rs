@@ -11,7 +11,6 @@ use crate::aggregate::version::Version;
 use crate::error::{DatabaseError, Error};
 use crate::lease::{LockId, LockKey, Owner};
 use crate::row_lock::mode::{LockMode, Wait};
-use crate::row_lock::order::LockOrder;
 use crate::storage::operation::{OperationId, resolve};
 use crate::storage::{Authorship, Backend, BackendTransaction, Save, Saved};
 use crate::telemetry::work::traced;
@@ -20,7 +19,6 @@ use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::poisonable::Poisonable;
 use crate::unit_of_work::retry::{RetryReason, random_fraction};
 use crate::unit_of_work::versions::{Versions, Watched};
-use crate::watch::News;
 
 /// A writing transaction. Dropping it rolls back.
 ///
@@ -32,19 +30,13 @@ pub struct Transaction {
     pub(crate) author: Authorship,
     /// The versions that it requires, and those that it has raised.
     versions: Versions,
-    /// In debug mode, the aggregates that were locked so far, and the recorder of orders.
-    lock_order: Option<(Vec<LockKey>, LockOrder)>,
     /// The backend that resolves a commit whose answer was lost, if that is enabled.
     resolver: Option<Arc<dyn Backend>>,
-    /// The events for subscribers, published after the commit.
-    pub(crate) news: News,
     /// Its database, and the budget for all of its waits.
     pub(super) home: Database,
     pub(super) wait: Wait,
     /// The offline locks that the commit releases, and their types.
     pub(super) releases: Vec<(LockId, String)>,
-    /// The reason that recorded events were not published, so that their save cannot be committed.
-    pub(super) unpublished: Option<DatabaseError>,
 }
 
 /// The number of attempts of the first call of a transaction, if the database aborts it.
@@ -54,7 +46,6 @@ impl Transaction {
     pub(crate) fn new(
         inner: Box<dyn BackendTransaction>,
         author: Authorship,
-        order: Option<LockOrder>,
         resolver: Option<Arc<dyn Backend>>,
         home: &Database,
         wait: Wait,
@@ -63,13 +54,10 @@ impl Transaction {
             database: Poisonable::new(inner, home.guard_limit()),
             author,
             versions: Versions::default(),
-            lock_order: order.map(|order| (Vec::new(), order)),
             resolver,
-            news: News::new(home.hub()),
             home: home.clone(),
             wait,
             releases: Vec::new(),
-            unpublished: None,
         }
     }
 
@@ -103,9 +91,6 @@ impl Transaction {
         if let Err(poisoned) = self.database.check() {
             return self.give_up(poisoned.into()).await;
         }
-        if let Some(first) = self.unpublished.take() {
-            return self.give_up(DatabaseError::Poisoned(Box::new(first)).into()).await;
-        }
         if let Err(error) = self.author.check() {
             return self.give_up(error).await;
         }
@@ -132,7 +117,6 @@ impl Transaction {
                 }
             }
         }
-        self.news.tell();
         Ok(())
     }
 
@@ -184,9 +168,6 @@ impl Transaction {
         id: &[Value],
         mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
-        if mode.is_pessimistic() {
-            self.record_order(key);
-        }
         let stored = self.database.run(async |tx| tx.load(mapping, id, mode).await).await?;
         if let Some(stored) = &stored {
             self.loaded(key, mapping, stored, mode);
@@ -216,7 +197,6 @@ impl Transaction {
         });
         let (key, version) = insert.await?;
         self.versions.written(&key, version);
-        self.news.saved(&key, version, mapping.revisions > 0);
         Ok(version)
     }
 
@@ -231,7 +211,6 @@ impl Transaction {
         let inserted = self.database.run(async |tx| tx.insert(mapping, key, rows, &author).await).await?;
         if let Some(version) = inserted {
             self.versions.written(key, version);
-            self.news.saved(key, version, mapping.revisions > 0);
         }
         Ok(inserted)
     }
@@ -250,7 +229,6 @@ impl Transaction {
         let saved = self.database.run(async |tx| tx.save(&save).await).await?;
         if let Saved::Done = saved {
             self.versions.written(key, to);
-            self.news.saved(key, to, mapping.revisions > 0);
         }
         Ok(saved)
     }
@@ -269,11 +247,6 @@ impl Transaction {
         })
     }
 
-    /// Whether this transaction requires the aggregate's version, or has raised it.
-    pub(crate) fn knows(&self, key: &LockKey) -> bool {
-        self.versions.knows(key)
-    }
-
     /// Deletes an aggregate.
     pub(crate) async fn delete(
         &mut self,
@@ -286,14 +259,6 @@ impl Transaction {
             self.versions.deleted(key);
         }
         Ok(deleted)
-    }
-
-    /// In debug mode, records that an aggregate will be locked.
-    pub(crate) fn record_order(&mut self, key: &LockKey) {
-        if let Some((held, order)) = &mut self.lock_order {
-            order.record(held, key, self.author.command.as_deref());
-            held.push(key.clone());
-        }
     }
 
     /// Whether it has run no operation yet: then the first one can be retried after a deadlock.
@@ -315,11 +280,6 @@ impl Transaction {
         tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
         self.database.begin_again().await?;
         self.versions = Versions::default();
-        self.unpublished = None;
-        self.news.forget();
-        if let Some((held, _)) = &mut self.lock_order {
-            held.clear();
-        }
         Ok(true)
     }
 }

@@ -284,7 +284,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
 
     /// Deletes the aggregate instead of saving it, with the same checks: [`expecting`](Self::expecting),
     /// [`unless_locked`](Self::unless_locked), [`holding`](Self::holding), [`releasing`](Self::releasing). The command decides whether it
-    /// may be deleted, and may record events; its other changes are not stored. The steps get the aggregate in its last state.
+    /// may be deleted; its changes are not stored. The steps get the aggregate in its last state.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Repository, error::UpdateError};
@@ -376,13 +376,6 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     /// The aggregate's lock key.
     pub(crate) fn key(&self) -> LockKey {
         LockKey::of::<A>(&self.id)
-    }
-
-    /// Moves recorded events to another state of the aggregate, if they are published.
-    pub(crate) fn carry_events(&self, from: &mut A, to: &mut A) {
-        if let Some(publisher) = &self.repository.publisher {
-            publisher.carry(from, to);
-        }
     }
 
     pub(crate) fn database(&self) -> &Database {

@@ -50,9 +50,4 @@ impl Versions {
         self.watched.remove(key);
         self.raised.remove(key);
     }
-
-    /// Whether the transaction requires the aggregate's version, or has raised it.
-    pub(crate) fn knows(&self, key: &LockKey) -> bool {
-        self.watched.contains_key(key) || self.raised.contains_key(key)
-    }
 }

@@ -34,7 +34,7 @@ calls! {
         KeepAliveWith = "LockManager::keep_alive_with", Extend = "LockManager::extend_lock_expiration",
         Resume = "LockManager::resume", Break = "LockManager::break_lock", Lost = "LeaseGuard::lost", RunUnderGuard = "LeaseGuard::run",
         Holders = "LockManager::holders", List = "Listing::run", History = "History::run",
-        HeldByType = "LockManager::held_by_type", Sweep = "Sweep::run", NextEvent = "Watch::next", EventStream = "Watch";
+        HeldByType = "LockManager::held_by_type", Sweep = "Sweep::run";
     "Calls in a transaction that saves under the lease: nothing of it holds the key."
     SAVING:
         Begin = "Database::begin", BeginWithin = "Database::begin_within", Retry = "Database::retry",
@@ -44,8 +44,8 @@ calls! {
         LockAll = "Transaction::lock_all", Guard = "LockManager::guard",
         ReleaseWithin = "LockManager::release_within", Find = "Repository::find",
         FindUnlocked = "Repository::find_unlocked", AssertUnchanged = "Repository::assert_unchanged",
-        ExpectVersion = "Repository::expect_version", Insert = "Repository::insert", Save = "Repository::save",
-        SaveAll = "Repository::save_all", Delete = "Repository::delete", UpdateAll = "UpdateAll::run";
+        Insert = "Repository::insert", Save = "Repository::save",
+        SaveAll = "Repository::save_all", Delete = "Repository::delete";
     "Updates under the lease."
     UPDATING:
         Update = "Update::run", UpdateReleasing = "Update::run", UpdateOfForm = "Update::run",
@@ -53,10 +53,9 @@ calls! {
         UpdateDelete = "Update::delete", DryRun = "Update::dry_run";
     "Calls that read aggregates and tables."
     READING:
-        Get = "Repository::get", GetMany = "Repository::get_many", PageOf = "Repository::page",
-        Exists = "Repository::exists", Count = "Repository::count", GetAt = "Repository::get_at",
+        Get = "Repository::get", GetMany = "Repository::get_many", GetAt = "Repository::get_at",
         Changes = "Repository::changes", Check = "Database::check", CheckMapping = "Database::check_mapping",
-        LookNow = "Database::look_now", ForgetOperations = "Database::forget_operations";
+        ForgetOperations = "Database::forget_operations";
 }
 
 /// Calls that are not dropped, each with its reason.

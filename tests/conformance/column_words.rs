@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use tenure::aggregate::{Condition, value::Array};
+use tenure::aggregate::value::Array;
 use tenure::{Aggregate, Entity, LockMode, Repository, ValueObject};
 
 use super::support::{TestDb, kim, random, version};
@@ -116,22 +116,6 @@ pub async fn enums_arrays_and_newtypes_round_trip(t: &TestDb) {
         let mut tx = t.db.begin().await.unwrap();
         assert_eq!(*words.find(&mut tx, &expected.id, LockMode::PessimisticWrite).await.unwrap().unwrap(), expected);
     }
-}
-
-pub async fn bulk_update_compares_and_sets_database_enums(t: &TestDb) {
-    let (words, word) = inserted(t).await;
-    let mine = || Condition::equal("id", word.id).and(Condition::equal("mood", Mood::Calm));
-    for changed in [1, 0] {
-        let mut tx = t.db.begin().await.unwrap();
-        let update = words.update_all(&mut tx).set("mood", Mood::Loud).when(mine());
-        assert_eq!(update.run().await.unwrap(), changed);
-        tx.commit().await.unwrap();
-    }
-    let mut tx = t.db.begin().await.unwrap();
-    let tags: Array<String> = vec!["x".to_owned()].into();
-    let one = Condition::equal("id", word.id);
-    assert_eq!(words.update_all(&mut tx).set("tags", tags.clone()).when(one.clone()).run().await.unwrap(), 1);
-    assert_eq!(words.update_all(&mut tx).set("tags", tags).when(one).run().await.unwrap(), 0);
 }
 
 pub async fn skipped_field_is_neither_stored_nor_a_change(t: &TestDb) {

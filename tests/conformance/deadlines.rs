@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use tenure::{
     Database, Error, LockKey, LockManager, LockMode, Repository, Wait,
-    aggregate::Condition,
     error::{DatabaseError, LockError},
 };
 
@@ -97,30 +96,6 @@ fn timed_out(error: &Error) -> bool {
 const LIMIT: Duration = Duration::from_secs(2);
 /// Before it another transaction ends; a timeout that restarts then lets the waiter go on for as long as the limit again.
 const RELEASED: Duration = Duration::from_millis(1_500);
-
-/// A lock timeout of the server restarts for each row.
-pub async fn a_change_of_many_rows_ends_at_its_deadline(t: &TestDb) {
-    let names = [t.counter(7).await, t.counter(7).await];
-    let (mut first, mut second) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
-    let mut locked: Vec<&String> = names.iter().collect();
-    locked.sort();
-    t.counters.find(&mut first, locked[0], LockMode::PessimisticWrite).await.unwrap().unwrap();
-    t.counters.find(&mut second, locked[1], LockMode::PessimisticWrite).await.unwrap().unwrap();
-    let (counters, db, ids) = (t.counters.clone(), t.db.clone(), names.clone());
-    let waiter = waiting_for(RELEASED, async move {
-        let asked = Instant::now();
-        let mut tx = db.begin_within(Wait::Within(LIMIT)).await.unwrap();
-        let both = ids.into_iter().map(|name| Condition::equal("name", name)).reduce(Condition::or).unwrap();
-        let change = counters.update_all(&mut tx).set("count", 8_i64).when(both);
-        (change.run().await.unwrap_err(), asked.elapsed())
-    })
-    .await;
-    first.rollback().await.unwrap();
-    let (refused, took) = waiter.await.unwrap();
-    assert!(timed_out(&refused), "{refused:?}");
-    assert!((LIMIT - Duration::from_millis(10)..RELEASED + LIMIT).contains(&took), "{took:?} of {LIMIT:?}");
-    second.rollback().await.unwrap();
-}
 
 /// A waiter behind others waits for each of them.
 pub async fn a_load_behind_a_queue_ends_at_its_deadline(t: &TestDb) {

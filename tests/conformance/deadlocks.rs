@@ -2,10 +2,8 @@
 
 use tenure::{
     Error, LockId, LockMode, Transaction,
-    aggregate::Condition,
     unit_of_work::{Retry, RetryReason},
 };
-use tokio::task::JoinHandle;
 
 use super::order::Counter;
 use super::row_locks::waiting;
@@ -40,22 +38,6 @@ async fn counts(t: &TestDb, names: &[String; 2]) -> Vec<i64> {
         counts.push(t.counters.get(name).await.unwrap().unwrap().count);
     }
     counts
-}
-
-pub async fn a_bulk_update_that_loses_a_deadlock_is_done_again(t: &TestDb) {
-    let (names, holder) = second_is_locked(t).await;
-    let (db, counters, [first, second]) = (t.db.clone(), t.counters.clone(), names.clone());
-    let bulk: JoinHandle<u64> = waiting(async move {
-        let mut tx = db.begin().await.unwrap();
-        let ours = (!Condition::less("name", first)).and(Condition::at_most("name", second));
-        let changed = counters.update_all(&mut tx).set("count", 7_i64).when(ours).run().await.unwrap();
-        tx.commit().await.unwrap();
-        changed
-    })
-    .await;
-    asks_for_the_first(t, &names[0], holder).await;
-    assert_eq!(bulk.await.unwrap(), 2);
-    assert_eq!(counts(t, &names).await, [7, 7]);
 }
 
 pub async fn several_saves_that_lose_a_deadlock_are_done_again(t: &TestDb) {

@@ -7,7 +7,6 @@ use std::convert::Infallible;
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use tenure::aggregate::Condition;
 use tenure::unit_of_work::{LockSet, Retry};
 use tenure::{
     Aggregate, Lease, LockId, LockKey, LockManager, LockMode, Owner, Transaction, Version, Wait,
@@ -20,7 +19,6 @@ use super::calls::{ACQUIRING, Call, ENDING, HOLDING, READING, SAVING, UPDATING};
 use super::order::{Counter, Order};
 use super::support::{MINUTE, TestDb, key, kim, lee, random};
 use super::transactions::cancelled_after;
-use super::watching::Events;
 
 /// Far more polls than any of these calls has.
 const MOST: usize = 400;
@@ -141,15 +139,9 @@ impl Case {
             }
             Holders => none(locks.holders(key).await.unwrap()),
             List => none(locks.list().of_type("Order").limit(1).run().await.unwrap()),
-            History => none(locks.history().of_key(key).run().await.unwrap()),
+            History => none(locks.history(key).run().await.unwrap()),
             HeldByType => none(locks.held_by_type().await.unwrap()),
             Sweep => none(locks.sweep(2 * 24 * 60 * MINUTE).of_type(no.clone()).run().await.unwrap()),
-            NextEvent => none(locks.watch([key.clone()]).unwrap().next().await.unwrap()),
-            EventStream => {
-                let mut events = std::pin::pin!(locks.watch([key.clone()]).unwrap());
-                let next = std::future::poll_fn(|context| futures_core::Stream::poll_next(events.as_mut(), context));
-                none(next.await.unwrap())
-            }
             other => unreachable!("{other:?} belongs to another part"),
         }
     }
@@ -224,13 +216,6 @@ impl Case {
                 let mut tx = self.saving(t).await;
                 done(t.orders.assert_unchanged(&mut tx, no, Version::FIRST).await)
             }
-            ExpectVersion => {
-                let (mut tx, order) = self.loaded(t).await;
-                let old = Version::new(7).unwrap();
-                let conflict = t.orders.expect_version(&mut tx, &order, old).await;
-                assert!(matches!(conflict, Err(Error::VersionConflict(_))), "{conflict:?}");
-                vec![]
-            }
             Insert => {
                 let mut tx = self.saving(t).await;
                 none(t.orders.insert(&mut tx, Order::new(&random())).await.unwrap())
@@ -248,13 +233,6 @@ impl Case {
             Delete => {
                 let (mut tx, order) = self.loaded(t).await;
                 done(t.orders.delete(&mut tx, order).await)
-            }
-            UpdateAll => {
-                let mut tx = self.saving(t).await;
-                let mine = Condition::equal("no", no.clone());
-                let changed = t.orders.update_all(&mut tx).set("ship_to.zip", "1".to_owned()).when(mine).run().await;
-                assert_eq!(changed.unwrap(), 1);
-                vec![]
             }
             other => unreachable!("{other:?} belongs to another part"),
         }
@@ -289,14 +267,10 @@ impl Case {
         match call {
             Get => none(t.orders.get(no).await.unwrap()),
             GetMany => none(t.orders.get_many(std::slice::from_ref(no)).await.unwrap()),
-            PageOf => none(t.orders.page(None, 1).await.unwrap()),
-            Exists => none(t.orders.exists(no).await.unwrap()),
-            Count => none(t.orders.count(&Condition::equal("no", no.clone())).await.unwrap()),
             GetAt => none(t.orders.get_at(no, Version::FIRST).await.unwrap()),
             Changes => none(t.orders.changes(no, 3).await.unwrap()),
             Check => none(t.db.check::<Order>().await.unwrap()),
             CheckMapping => none(t.db.check_mapping(Order::mapping()).await.unwrap()),
-            LookNow => none(t.db.look_now().await.unwrap()),
             ForgetOperations => none(t.db.forget_operations(MINUTE).await.unwrap()),
             other => unreachable!("{other:?} belongs to another part"),
         }
@@ -417,11 +391,9 @@ pub async fn dropped_wait_does_not_affect_another_with_its_lock_id(t: &TestDb) {
     for waits in 0..24 {
         let (key, id) = (key(), LockId::random());
         let held = t.locks.try_lock(&key, &kim()).await.unwrap();
-        let mut events = Events::of(&t.locks, &key).await;
         let ask = || t.locks.lock(&key, &lee()).with_id(id.clone()).within(MINUTE).into_future();
         let (mut first, second) = (ask(), tokio::spawn(ask()));
         assert!(cancelled_after(0, &mut first).await.is_none());
-        events.until_waiting(1).await;
         let (_first, released) = tokio::join!(cancelled_after(waits % 4, first), t.locks.release_lock(held.id()));
         released.unwrap();
         told.push(second.await.unwrap().unwrap());

@@ -60,27 +60,6 @@ pub struct Stay {
     pub hour: Option<Time>,
 }
 
-/// A part of it without revisions, for bulk changes.
-#[derive(Aggregate, Debug, Clone, PartialEq)]
-#[aggregate(table = "test_kinds")]
-pub struct Part {
-    #[aggregate(id)]
-    pub id: Uuid,
-    pub always: Changeable,
-    pub note: Option<serde_json::Value>,
-}
-
-#[derive(ValueObject, Debug, Clone, PartialEq)]
-pub struct Changeable {
-    pub price: Decimal,
-    pub uuid: Uuid,
-    pub typed: Json<Parcel>,
-    pub at: Timestamp,
-    pub day: Date,
-    pub moment: DateTime,
-    pub hour: Time,
-}
-
 pub fn decimal(text: &str) -> Decimal {
     text.parse().unwrap()
 }

@@ -1,11 +1,8 @@
 //! Ids that the database generates: `integer primary key`, an identity column, `auto_increment`.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
 
-use tenure::aggregate::{Events, RecordsEvents};
-use tenure::unit_of_work::PublishEvents;
-use tenure::{Aggregate, Entity, Error, Loaded, LockMode, Repository, Transaction, ValueObject, Version};
+use tenure::{Aggregate, Entity, Error, Loaded, LockMode, Repository, ValueObject, Version};
 
 use super::support::{TestDb, kim, random};
 
@@ -108,46 +105,4 @@ struct WithoutIds {
 pub async fn check_refuses_a_column_that_generates_nothing(t: &TestDb) {
     let report = t.db.check::<WithoutIds>().await.unwrap().to_string();
     assert!(report.contains("column `tree_id`: it has no default"), "{report}");
-}
-
-/// A ticket that records its events.
-#[derive(Aggregate, Debug)]
-#[aggregate(table = "test_ticket")]
-struct Report {
-    title: String,
-    #[aggregate(id, generated)]
-    id: i64,
-    events: Events<String>,
-}
-
-impl RecordsEvents for Report {
-    type Event = String;
-
-    fn events(&mut self) -> &mut Events<String> {
-        &mut self.events
-    }
-}
-
-/// The ids, with their events.
-type Heard = Arc<Mutex<Vec<(i64, Vec<String>)>>>;
-
-struct Ids(Heard);
-
-impl PublishEvents<Report> for Ids {
-    async fn publish(&self, _: &mut Transaction, of: &Loaded<Report>, events: &[String]) -> Result<(), Error> {
-        self.0.lock().unwrap().push((of.id, events.to_vec()));
-        Ok(())
-    }
-}
-
-pub async fn events_of_a_generated_insert_come_with_its_id(t: &TestDb) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let reports = Repository::new(&t.db).publishing(Ids(Arc::clone(&heard)));
-    let mut report = Report { title: "broken".into(), id: 0, events: Events::new() };
-    report.events.record("reported".to_owned());
-    let mut tx = t.db.begin().await.unwrap();
-    let inserted = reports.insert(&mut tx, report).await.unwrap();
-    tx.commit().await.unwrap();
-    assert!(inserted.id > 0 && inserted.events.as_slice().is_empty());
-    assert_eq!(*heard.lock().unwrap(), [(inserted.id, vec!["reported".to_owned()])]);
 }

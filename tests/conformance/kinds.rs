@@ -3,15 +3,10 @@
 use jiff::civil::{Date, DateTime, Time};
 use serde_json::json;
 use tenure::aggregate::value::{Json, Value};
-use tenure::{
-    Error, Loaded, LockMode, Repository, Version,
-    aggregate::Condition,
-    error::{DatabaseError, UpdateError},
-    version::Side,
-};
+use tenure::{Error, Loaded, LockMode, Repository, Version, error::UpdateError, version::Side};
 use uuid::Uuid;
 
-use super::every_kind::{Changeable, Every, Kinds, Parcel, Part, Stay, decimal};
+use super::every_kind::{Every, Kinds, Parcel, Stay, decimal};
 use super::support::{TestDb, kim, lee, version};
 
 type Change = fn(&mut Kinds);
@@ -216,63 +211,4 @@ pub async fn conflict_compares_every_kind_with_its_revision(t: &TestDb) {
         assert_eq!(conflict.fields[0].mine, Some(Value::Decimal("0.01".parse().unwrap())));
         assert_eq!(conflict.fields[1].now.as_ref().unwrap().to_string(), r#"{"by":"lee"}"#);
     }
-}
-
-pub async fn a_change_of_many_finds_and_sets_every_kind(t: &TestDb) {
-    let kinds = Kinds::new(Every::ordinary());
-    insert(t, &kinds).await;
-    let parts = Repository::<Part>::new(&t.db);
-    let Every { uuid, at, day, moment, hour, .. } = Every::ordinary();
-    let is = Condition::equal("always.uuid", uuid)
-        .and(Condition::equal("always.at", at))
-        .and(Condition::equal("always.day", day))
-        .and(Condition::equal("always.moment", moment))
-        .and(Condition::at_most("always.hour", hour));
-    let mine = || Condition::equal("id", kinds.id);
-    let Every { price, uuid, typed, at, day, moment, hour, .. } = Every::most();
-    let most = Changeable { price, uuid, typed, at, day, moment, hour };
-    let mut tx = t.db.begin().await.unwrap();
-    for changed in [1, 0] {
-        let update = parts.update_all(&mut tx).when(mine().and(is.clone()));
-        assert_eq!(update.set("always", most.clone()).set("note", json!([1])).run().await.unwrap(), changed);
-    }
-    // The last of 28 digits counts.
-    let nearly = decimal("79228162514264337593543950334");
-    assert_eq!(parts.update_all(&mut tx).when(mine()).set("always.price", nearly).run().await.unwrap(), 1);
-    tx.commit().await.unwrap();
-    let part = parts.get(&kinds.id).await.unwrap().unwrap();
-    let expected = Part { id: kinds.id, always: Changeable { price: nearly, ..most }, note: Some(json!([1])) };
-    assert_eq!((part.version(), part.into_inner()), (version(3), expected));
-}
-
-pub async fn a_condition_on_a_decimal_is_exact_or_refused(t: &TestDb) {
-    let always = Every { price: decimal("1234567890123456789012345.678"), ..Every::ordinary() };
-    let kinds = Kinds::new(always);
-    insert(t, &kinds).await;
-    let parts = Repository::<Part>::new(&t.db);
-    let is =
-        |price| Condition::at_most("always.price", decimal(price)).and(Condition::less("always.price", decimal(price)));
-    for (price, matching) in [("1234567890123456789012345.679", 1), ("1234567890123456789012345.67800", 0), ("9", 0)] {
-        let mut tx = t.db.begin().await.unwrap();
-        let when = Condition::equal("id", kinds.id).and(is(price));
-        let found = parts.update_all(&mut tx).when(when).set("note", json!(1)).run().await;
-        match t.db.capabilities().compares_decimals {
-            true => assert_eq!(found.unwrap(), matching, "{price}"),
-            false => {
-                let Err(Error::Database(DatabaseError::Unsupported(why))) = found else { panic!("{found:?}") };
-                assert!(why.contains("a condition on a decimal"), "{why}");
-            }
-        }
-    }
-}
-
-pub async fn bulk_update_refuses_incomparable_or_unstorable_values(t: &TestDb) {
-    let parts = Repository::<Part>::new(&t.db);
-    let mut tx = t.db.begin().await.unwrap();
-    let refused = parts.update_all(&mut tx).when(Condition::equal("note", json!(1))).set("note", json!(2)).run().await;
-    let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("column `note`: `note` is JSON, which cannot be compared"), "{refused}");
-    let update = parts.update_all(&mut tx).when(Condition::always()).set("always.day", Date::constant(0, 1, 1));
-    let refused = update.run().await.unwrap_err().to_string();
-    assert!(refused.contains("column `always_day`: `0000-01-01` is no date"), "{refused}");
 }

@@ -66,12 +66,3 @@ pub async fn migrated_null_version_is_saved_as_version_zero(t: &TestDb) {
     t.by_hand(format!("update test_legacy set version = 0 where version is null and id = '{id}'")).await.unwrap();
     assert_eq!(rows.update(&id).run(write).await.unwrap().version(), Version::FIRST);
 }
-
-pub async fn bulk_update_gives_a_null_version_a_number(t: &TestDb) {
-    let (rows, id) = row(t, "null").await;
-    let mut tx = t.db.begin().await.unwrap();
-    let one = tenure::aggregate::Condition::equal("id", id.clone());
-    assert_eq!(rows.update_all(&mut tx).set("text", "new".to_owned()).when(one).run().await.unwrap(), 1);
-    tx.commit().await.unwrap();
-    assert_eq!(rows.get(&id).await.unwrap().unwrap().version(), Version::FIRST);
-}

@@ -54,7 +54,6 @@ pub async fn second_aggregate_of_a_name_is_refused(t: &TestDb) {
     let others = Repository::<purchasing::Counter>::new(&t.db);
     refused(others.get(&id).await);
     refused(others.get_many(std::slice::from_ref(&id)).await);
-    refused(others.exists(&id).await);
     refused(others.changes(&id, 1).await);
     refused(t.db.check::<purchasing::Counter>().await);
     let none = |_: &mut purchasing::Counter| Ok::<_, std::convert::Infallible>(());

@@ -1,8 +1,7 @@
-//! Several aggregates at once, pages, existence, counts, past states.
+//! Several aggregates at once, past states.
 
-use tenure::aggregate::Condition;
 use tenure::error::DatabaseError;
-use tenure::{Aggregate, Error, Loaded, LockMode, Version};
+use tenure::{Aggregate, Error, Loaded, Version};
 
 use super::children::inserted as inserted_assembly;
 use super::order::Order;
@@ -20,10 +19,6 @@ async fn orders(t: &TestDb, count: usize) -> Vec<String> {
     }
     tx.commit().await.unwrap();
     ids
-}
-
-fn nos(found: &[Loaded<Order>]) -> Vec<&str> {
-    found.iter().map(|order| order.no.as_str()).collect()
 }
 
 pub async fn get_many_returns_what_get_returns_for_each_id(t: &TestDb) {
@@ -51,66 +46,10 @@ pub async fn get_many_loads_children_of_any_depth(t: &TestDb) {
     assert_eq!(found.iter().flatten().map(|found| (**found).clone()).collect::<Vec<_>>(), [one, other]);
 }
 
-pub async fn get_many_and_exists_refuse_another_spelling(t: &TestDb) {
+pub async fn get_many_refuses_another_spelling(t: &TestDb) {
     let (tags, stored, small) = tag(t).await;
     let refused = |error: Error| matches!(&error, Error::OtherSpelling { id, stored: found, .. } if (id, found) == (&small, &stored));
     assert!(refused(tags.get_many(&[stored.clone(), small.clone()]).await.unwrap_err()));
-    assert!(refused(tags.exists(&small).await.unwrap_err()));
-    assert!(tags.exists(&stored).await.unwrap());
-}
-
-pub async fn pages_contain_every_aggregate_once_in_order(t: &TestDb) {
-    let ids = orders(t, 40).await;
-    for size in [1, 7, 39, 40, 41] {
-        // Ids of this test are the only ones between these two.
-        let (mut after, mut seen) = (format!("{}!", &ids[0][..ids[0].len() - 4]), Vec::new());
-        'pages: loop {
-            let page = t.orders.page(Some(&after), size).await.unwrap();
-            assert!(page.len() <= size as usize);
-            let Some(last) = page.last() else { break };
-            after = last.no.clone();
-            for no in nos(&page) {
-                if !ids.iter().any(|id| id == no) {
-                    break 'pages;
-                }
-                seen.push(no.to_owned());
-            }
-        }
-        assert_eq!(seen, ids, "pages of {size}");
-    }
-    assert_eq!(t.orders.page(None, 3).await.unwrap().len(), 3);
-}
-
-pub async fn deleted_aggregates_leave_no_gap_in_pages(t: &TestDb) {
-    let ids = orders(t, 6).await;
-    let mut tx = t.db.begin().await.unwrap();
-    for id in &ids[1..4] {
-        let loaded = t.orders.find(&mut tx, id, LockMode::None).await.unwrap().unwrap();
-        t.orders.delete(&mut tx, loaded).await.unwrap();
-    }
-    tx.commit().await.unwrap();
-    let page = t.orders.page(Some(&ids[0]), 2).await.unwrap();
-    assert_eq!(nos(&page), [&ids[4], &ids[5]]);
-}
-
-pub async fn page_after_an_id_with_nul_is_found(t: &TestDb) {
-    let ids = orders(t, 2).await;
-    // Between the first one and the second.
-    let page = t.orders.page(Some(&format!("{}\0z", ids[0])), 1).await.unwrap();
-    assert_eq!(nos(&page), [&ids[1]]);
-}
-
-pub async fn count_and_exists_see_committed_aggregates(t: &TestDb) {
-    let ids = orders(t, 3).await;
-    let one = |id: &String| Condition::equal("no", id.clone());
-    let any = one(&ids[0]).or(one(&ids[1])).or(one(&ids[2]));
-    assert_eq!(t.orders.count(&any).await.unwrap(), 3);
-    assert_eq!(t.orders.count(&any.clone().and(!one(&ids[1]))).await.unwrap(), 2);
-    assert!(t.orders.count(&Condition::always()).await.unwrap() >= 3);
-    assert!(matches!(t.orders.count(&Condition::is_none("colour")).await, Err(Error::Database(_))));
-    for (id, there) in [(&ids[1], true), (&random(), false), (&"\0".to_owned(), false)] {
-        assert_eq!(t.orders.exists(id).await.unwrap(), there);
-    }
 }
 
 pub async fn get_at_returns_the_aggregate_as_it_was(t: &TestDb) {

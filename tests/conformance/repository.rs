@@ -116,8 +116,7 @@ pub async fn forced_increment_raises_version_by_one_in_any_case(t: &TestDb) {
         assert_eq!(update.run(command).await.unwrap().version(), version(saved_as));
     }
     let mut tx = t.db.begin().await.unwrap();
-    let mut order = t.find(&mut tx, &no).await;
-    order.force_increment();
+    let mut order = t.orders.find(&mut tx, &no, LockMode::OptimisticForceIncrement).await.unwrap().unwrap();
     assert_eq!(t.orders.save(&mut tx, &mut order).await.unwrap(), version(5));
     assert_eq!(t.orders.save(&mut tx, &mut order).await.unwrap(), version(5));
     tx.commit().await.unwrap();

@@ -1,6 +1,6 @@
 //! Several aggregates in one transaction.
 
-use tenure::{Error, LockMode, Repository, error::DatabaseError, storage::Granularity, unit_of_work::LockSet};
+use tenure::{Error, LockMode, error::DatabaseError, storage::Granularity, unit_of_work::LockSet};
 use tokio::task::JoinSet;
 
 use super::order::{Counter, Order};
@@ -49,29 +49,6 @@ pub async fn lock_all_prevents_deadlock_of_opposite_transfers(t: &TestDb) {
         let counter = t.counters.get(&name).await.unwrap().unwrap();
         assert_eq!((counter.count, counter.version()), (1_000, version(6 * EACH + 1)));
     }
-}
-
-pub async fn debug_mode_reports_inverted_lock_orders(t: &TestDb) {
-    let db = t.db.clone().recording_lock_order();
-    let (orders, counters) = (Repository::<Order>::new(&db), Repository::<Counter>::new(&db));
-    let (no, name) = (t.order().await, t.counter(0).await);
-    for (command, order_first) in [("ship", true), ("restock", false)] {
-        assert_eq!(db.lock_inversions(), []);
-        let mut tx = db.begin().await.unwrap();
-        tx.command(command);
-        if order_first {
-            orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap();
-        }
-        counters.find(&mut tx, &name, LockMode::PessimisticWrite).await.unwrap();
-        if !order_first {
-            orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap();
-        }
-        tx.rollback().await.unwrap();
-    }
-    let found = db.lock_inversions();
-    assert_eq!((found.len(), found[0].first.as_str(), found[0].then.as_str()), (1, "Counter", "Order"));
-    assert_eq!(found[0].seen_before_in.as_deref(), Some("ship"));
-    assert_eq!(t.db.lock_inversions(), []);
 }
 
 pub async fn unsupported_operation_is_refused_by_name(t: &TestDb) {

@@ -59,18 +59,6 @@ impl TestDb {
         Database::connect_with(&self.url, options().clock(self.clock.clone())).await.unwrap()
     }
 
-    /// As [`another_process`](Self::another_process), for a runtime of its own.
-    pub fn connecting(&self) -> impl Future<Output = Database> + Send + use<> {
-        let (url, clock) = (self.url.clone(), self.clock.clone());
-        async move { Database::connect_with(&url, options().clock(clock)).await.unwrap() }
-    }
-
-    /// As [`another_process`](Self::another_process), with this poll interval.
-    pub async fn process_with_poll_interval(&self, interval: Duration) -> Database {
-        let options = self::options().clock(self.clock.clone()).poll_interval(interval);
-        Database::connect_with(&self.url, options).await.unwrap()
-    }
-
     /// The same, with this maximum of connections for transactions and loads.
     pub async fn another_process_with(&self, connections: u32) -> Database {
         let options = self::options().max_connections(connections.try_into().unwrap());

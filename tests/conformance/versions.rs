@@ -174,27 +174,11 @@ pub async fn another_aggregate_that_has_changed_is_a_conflict(t: &TestDb) {
     tx.commit().await.unwrap();
 }
 
-pub async fn a_unit_of_work_of_your_own_can_expect_a_version(t: &TestDb) {
-    let no = t.order().await;
-    t.orders.update(&no).by(&lee()).command("send to").run(|order| order.send_to("Sejong-daero 9")).await.unwrap();
-    let mut tx = t.db.begin().await.unwrap();
-    let order = t.find(&mut tx, &no).await;
-    t.orders.expect_version(&mut tx, &order, order.token()).await.unwrap();
-    let refused = t.orders.expect_version(&mut tx, &order, Version::FIRST).await;
-    let Err(Error::VersionConflict(conflict)) = refused else { panic!("{refused:?}") };
-    assert_eq!(conflict.changed.as_ref().and_then(|change| change.by.clone()), Some(lee()));
-    assert_eq!(conflict.fields[0].path, "ship_to.line1");
-}
-
 pub async fn highest_version_refuses_saves_and_says_why(t: &TestDb) {
     let name = t.counter(5).await;
     t.by_hand(format!("update test_counter set version = {} where name = '{name}'", i64::MAX)).await.unwrap();
     let refused = t.counters.update(&name).run(add).await.unwrap_err();
     assert!(refused.to_string().contains("highest version"), "{refused}");
-    let mut tx = t.db.begin().await.unwrap();
-    let this = tenure::aggregate::Condition::equal("name", name.clone());
-    assert!(t.counters.update_all(&mut tx).set("count", 6_i64).when(this).run().await.is_err());
-    drop(tx);
     let stored = t.counters.get(&name).await.unwrap().unwrap();
     assert_eq!((stored.count, stored.version().number()), (5, i64::MAX));
 }

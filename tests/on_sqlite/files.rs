@@ -1,6 +1,5 @@
 //! Invalid SQLite files, and their errors.
 
-use std::future::IntoFuture;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +8,6 @@ use std::time::{Duration, Instant};
 use tenure::{
     Database, LockKey, LockManager, Owner, Wait,
     error::{DatabaseError, LockError},
-    watch::{LockEvent, Watch},
 };
 use tokio::task::JoinSet;
 
@@ -194,36 +192,6 @@ async fn a_closed_database_says_so() {
     db.clone().close().await;
     let error = db.begin().await.expect_err("it is closed");
     assert!(error.to_string().contains("connect again"), "{error}");
-}
-
-#[tokio::test]
-async fn lost_queue_position_is_requested_again() {
-    let directory = tempfile::tempdir().unwrap();
-    let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
-    let (locks, key) = (LockManager::new(&db), LockKey::new("Order", "1"));
-    let held = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
-    let mut events = locks.watch([key.clone()]).unwrap();
-    // A waiter that is queued when the watch begins appears in the snapshot, not as an event.
-    assert!(matches!(events.next().await, Some(LockEvent::Snapshot { keys, .. }) if keys[0].waiting == 0));
-    let waiting = tokio::spawn(locks.lock(&key, &Owner::new("lee", "Lee")).into_future());
-    until_waiting(&mut events, 1).await;
-    // As if the database had been restored from a slightly older state.
-    let mut tx = db.begin().await.unwrap();
-    sqlx::query("delete from tenure_lock_waiter").execute(tx.sqlite().unwrap()).await.unwrap();
-    tx.commit().await.unwrap();
-    db.look_now().await.unwrap();
-    locks.release_lock(held.id()).await.unwrap();
-    assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 2);
-}
-
-async fn until_waiting(events: &mut Watch, count: u32) {
-    loop {
-        match tokio::time::timeout(PATIENCE, events.next()).await.expect("an event within 30 s") {
-            Some(LockEvent::Waiting { waiting, .. }) if waiting == count => return,
-            Some(_) => {}
-            None => panic!("the database was closed"),
-        }
-    }
 }
 
 #[tokio::test]

@@ -29,12 +29,8 @@ fn nobody_names(sources: &[(PathBuf, String)], words: &[&str]) {
     }
 }
 
-fn is(path: &Path, names: &[&str]) -> bool {
-    names.iter().any(|name| path.ends_with(name))
-}
-
 /// The folders of the library, in order. A folder imports only earlier folders.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 13] = [
     "clock",
     "aggregate",
     "lease",
@@ -44,7 +40,6 @@ const ROOMS: [&str; 14] = [
     "storage",
     "telemetry",
     "lock_table",
-    "watch",
     "unit_of_work",
     "lock_manager",
     "sea_orm",
@@ -114,8 +109,6 @@ fn vocabulary_does_no_io() {
         sources("src").into_iter().filter(|(path, _)| room(path).is_some_and(|room| room < PURE)).collect();
     assert!(pure.len() > 40);
     nobody_names(&pure, &words);
-    let watched = sources("src/watch").into_iter().filter(|(path, _)| is(path, &["event.rs", "diff.rs", "told.rs"]));
-    nobody_names(&watched.collect::<Vec<_>>(), &words);
     nobody_names(
         &sources("shop/src/domain"),
         &["sqlx", "tokio", "axum", "async ", ".await", "crate::use_cases", "crate::pages"],

@@ -25,6 +25,7 @@ programs! {
     pessimistic: "../../examples/pessimistic.rs";
     several: "../../examples/several.rs";
     sharding: "../../examples/sharding.rs";
+    waiting: "../../examples/waiting.rs";
 }
 
 #[test]

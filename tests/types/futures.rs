@@ -9,13 +9,11 @@ use sqlx::sqlite::SqliteConnectOptions;
 use tenure::{
     Aggregate, Database, Loaded, LockId, LockKey, LockManager, LockMode, Owner, Repository, Transaction, Version,
     VersionToken, Wait,
-    aggregate::Condition,
     error::DatabaseError,
     lock_manager::LeaseGuard,
     storage::ConnectOptions,
     unit_of_work::{LockSet, Retry},
     version::Merge,
-    watch::Watch,
 };
 
 #[derive(Aggregate, Debug)]
@@ -69,7 +67,7 @@ fn locks(locks: &LockManager, id: &LockId, key: &LockKey, owner: &Owner, guard: 
     spawned(locks.observe(soon));
     spawned(locks.sweep(soon).run());
     spawned(locks.list().run());
-    spawned(locks.history().run());
+    spawned(locks.history(key).run());
 }
 
 #[expect(dead_code, reason = "it is compiled, and never run")]
@@ -86,7 +84,6 @@ fn repositories(
     spawned(counters.find(tx, &name, LockMode::Optimistic));
     spawned(counters.find_unlocked(tx, &name, LockMode::PessimisticWrite));
     spawned(counters.assert_unchanged(tx, &name, version));
-    spawned(counters.expect_version(tx, &loaded, version));
     spawned(counters.insert(tx, Counter { name: name.clone(), count: 0 }));
     spawned(counters.save(tx, &mut loaded));
     spawned(counters.save_all(tx, &mut []));
@@ -94,9 +91,6 @@ fn repositories(
     spawned(counters.changes(&name, 1));
     spawned(counters.get_many(&[]));
     spawned(counters.get_at(&name, version));
-    spawned(counters.page(None, 1));
-    spawned(counters.exists(&name));
-    spawned(counters.count(&Condition::always()));
     spawned(counters.update(&name).run(up));
     spawned(counters.update(&name).dry_run(up));
     spawned(counters.update(&name).delete(up));
@@ -111,13 +105,12 @@ fn repositories(
     });
     spawned(more.merging(Merge::mine()).run(up));
     spawned(counters.update(&name).merging(Merge::mine()).retrying(Retry::transient(2)).run(up));
-    spawned(counters.update_all(tx).set("count", 0_i64).run());
     spawned(locks.resume(counters, &name, &id, token));
     spawned(tx.lock_all(LockSet::new(), LockMode::PessimisticWrite));
 }
 
 #[expect(dead_code, reason = "it is compiled, and never run")]
-fn databases(db: &Database, one: Transaction, two: Transaction, watch: &mut Watch) {
+fn databases(db: &Database, one: Transaction, two: Transaction) {
     spawned(Database::connect(""));
     spawned(Database::connect_with("", ConnectOptions::new()));
     spawned(Database::connect_driver(SqliteConnectOptions::new(), ConnectOptions::new()));
@@ -127,14 +120,12 @@ fn databases(db: &Database, one: Transaction, two: Transaction, watch: &mut Watc
     spawned(db.begin());
     spawned(db.begin_within(Wait::No));
     spawned(db.forget_operations(Duration::ZERO));
-    spawned(db.look_now());
     spawned(db.check::<Counter>());
     spawned(db.check_mapping(Counter::mapping()));
     spawned(db.close());
     spawned(db.retry(Retry::transient(1), async || Err::<(), _>(DatabaseError::Deadlock)));
     spawned(one.commit());
     spawned(two.rollback());
-    spawned(watch.next());
 }
 
 /// The names of all public functions that are `async`.

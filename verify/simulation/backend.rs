@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use super::link::Link;
 use super::work::Work;
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
@@ -47,11 +46,10 @@ impl Backend for Link {
             skip_locked: false,
             names_blocker: false,
             heartbeats_pass_saves: false,
-            compares_decimals: false,
         }
     }
     fn connections(&self) -> Connections {
-        Connections { application: 1, lock_table: 1, reserve: 0, listener: 1, writer: 0 }
+        Connections { application: 1, lock_table: 1, reserve: 0, writer: 0 }
     }
     async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
         Ok(Box::new(Work::begin(self, wait).await?))
@@ -69,15 +67,6 @@ impl Backend for Link {
         without()
     }
     async fn load_many(&self, _: &'static Mapping, _: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        without()
-    }
-    async fn stored_id(&self, _: &'static Mapping, _: &[Value]) -> Result<Option<Row>, DatabaseError> {
-        without()
-    }
-    async fn ids_after(&self, _: &'static Mapping, _: Option<&[Value]>, _: u32) -> Result<Vec<Row>, DatabaseError> {
-        without()
-    }
-    async fn count(&self, _: &'static Mapping, _: &Test) -> Result<u64, DatabaseError> {
         without()
     }
     async fn state_at(&self, _: &'static Mapping, _: &LockKey, _: Version) -> Result<Option<Rows>, DatabaseError> {

@@ -5,9 +5,9 @@ use std::fmt::Debug;
 use super::world::World;
 use crate::lease::{Holder, Lease, LeaseLossReason, LockKey, NoLock};
 
-/// How long a free key may wait for its first waiter: a poll without notifications, and the latency of a few requests.
+/// How long a free key may wait for a waiter: a pause between two polls, and the latency of a few requests.
 const WAKE_UP: i64 = 3_500;
-/// The same in a storm: with lost notifications a listening process polls every five seconds, and requests are late.
+/// The same in a storm, in which requests are late.
 const WAKE_UP_IN_STORM: i64 = 30_000;
 
 /// A call from its beginning to its answer, in milliseconds since 1970.
@@ -64,15 +64,12 @@ impl World {
     }
 
     /// The client was told that the wait was too long.
-    pub(super) fn judge_timeout(&self, call: Call, key: &LockKey, lock: &[u8]) {
-        let tables = self.tables();
+    pub(super) fn judge_timeout(&self, call: Call, key: &LockKey) {
         let most = if self.was_calm() { WAKE_UP } else { WAKE_UP_IN_STORM };
-        let first_since = tables.first_since(key, lock, most).unwrap_or(i64::MAX);
-        let since = tables.log.free_since(key).max(first_since).max(call.from);
-        drop(tables);
+        let since = self.tables().log.free_since(key).max(call.from);
         if call.to.saturating_sub(since) > most {
             self.violated(format_args!(
-                "{}: {key:?} was free for its first waiter for {} ms, and was not granted",
+                "{}: {key:?} was free for {} ms, and its waiter was not granted it",
                 call.name,
                 call.to - since
             ));
@@ -99,7 +96,7 @@ impl World {
         }
     }
 
-    /// After everything has ended: no lease, no place in a queue, and no one holds more than the limit.
+    /// After everything has ended: no lease, and no one holds more than the limit.
     pub(super) fn judge_end(&self, keys: &[LockKey], most: usize) {
         let (tables, now) = (self.tables(), self.now());
         let mut wrong = Vec::new();
@@ -108,7 +105,6 @@ impl World {
             wrong.extend(
                 left.map(|row| format!("left behind: {key:?} generation {} of {:?}", row.generation, row.owner)),
             );
-            wrong.extend(tables.line(key, now).map(|ticket| format!("left behind: ticket {ticket} for {key:?}")));
         }
         for (at, span) in tables.log.spans.iter().enumerate() {
             if span.given_back && tables.log.received.contains(&(span.key.clone(), span.generation)) {

@@ -4,18 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio::sync::OwnedMutexGuard;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::tables::Tables;
 use super::world::{World, locked};
 use crate::error::DatabaseError;
-use crate::lease::LockKey;
-use crate::lease::seen::Seen;
 use crate::storage::LockHash;
 use crate::storage::patience;
-use crate::storage::watching::{Listener, Look, Ticket, Watching};
 
 #[derive(Clone)]
 pub(super) struct Link {
@@ -140,78 +135,4 @@ fn lost() -> DatabaseError {
 
 fn unknown() -> DatabaseError {
     DatabaseError::OutcomeUnknown("the simulated answer was lost".into())
-}
-
-#[async_trait]
-impl Watching for Link {
-    async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError> {
-        self.read(|tables, now| tables.look(looks, now)).await
-    }
-
-    async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {
-        self.read(|tables, now| tables.line(key, now).next().is_some()).await
-    }
-
-    async fn enter_line(&self, ticket: &Ticket) -> Result<Option<i64>, DatabaseError> {
-        self.write(&[], |tables, now| tables.enter_line(ticket, now)).await
-    }
-
-    async fn leave_line(&self, lock: &LockHash, waiter: i64) -> Result<(), DatabaseError> {
-        self.write(&[], |tables, now| tables.leave_line(lock, waiter, now)).await
-    }
-
-    async fn keep_places(&self, process: i64) -> Result<u64, DatabaseError> {
-        self.write(&[], |tables, now| tables.keep_places(process, now)).await
-    }
-
-    fn announces(&self) -> bool {
-        self.world.notifies
-    }
-
-    async fn announce(&self, text: &str) -> Result<bool, DatabaseError> {
-        self.alive().await;
-        self.travel().await;
-        let listeners = locked(&self.world.listeners).clone();
-        let mut any = false;
-        for listener in listeners.iter().filter(|listener| !listener.is_closed()) {
-            any = true;
-            if !self.world.fails(150) {
-                let (listener, text, latency) = (listener.clone(), text.to_owned(), self.world.latency());
-                tokio::spawn(async move {
-                    tokio::time::sleep(latency).await;
-                    let _ = listener.send(Some(text));
-                });
-            }
-        }
-        self.travel().await;
-        Ok(any)
-    }
-
-    async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {
-        self.alive().await;
-        self.travel().await;
-        if self.world.fails(100) {
-            return Err(lost());
-        }
-        let (sender, notifications) = unbounded_channel();
-        locked(&self.world.listeners).push(sender);
-        Ok(Box::new(Ear { notifications, world: Arc::clone(&self.world) }))
-    }
-}
-
-struct Ear {
-    notifications: UnboundedReceiver<Option<String>>,
-    world: Arc<World>,
-}
-
-#[async_trait]
-impl Listener for Ear {
-    async fn heard(&mut self) -> Result<Option<String>, DatabaseError> {
-        let heard = self.notifications.recv().await.ok_or(DatabaseError::Closed)?;
-        match self.world.fails(30) {
-            true if self.world.random().percent(50) => Err(lost()),
-            true => Ok(None),
-            false => Ok(heard),
-        }
-    }
 }

@@ -105,10 +105,6 @@ impl Log {
         }
     }
 
-    pub(super) fn last_call_end(&self, lock: &[u8]) -> Option<i64> {
-        self.calls.get(lock)?.last().map(|(_, end)| *end)
-    }
-
     /// Whether a lease was granted to a caller who was gone for so many milliseconds.
     pub(super) fn is_late(&self, span: &Span, allowance: i64) -> bool {
         let calls = self.calls.get(&span.lock);

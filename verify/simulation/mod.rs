@@ -1,10 +1,9 @@
-//! The lock manager's machinery on a simulated database: batches, queues, heartbeats, subscriptions, dropped calls, resumed leases.
+//! The lock manager's machinery on a simulated database: batches, waits, heartbeats, dropped calls, resumed leases.
 //!
 //! A run has several processes with several clients each, in simulated time on one thread. Every random decision comes from one seed, so a
 //! seed repeats its run. The database is a table in memory whose operations the library's own engine decides; its requests and answers
 //! take time, and in half of the runs they get lost. Clients do random things, drop some calls half-way, and processes are killed. Every
-//! answer is compared with what really happened in the tables (`judge.rs`), and so is every event (`observer.rs`). In the end nothing may
-//! be left: no lease, no place in a queue, no task.
+//! answer is compared with what really happened in the tables (`judge.rs`). In the end nothing may be left: no lease, no task.
 //!
 //! `TENURE_SEED=…` repeats one run and prints what happened in it, `TENURE_SEEDS=…` sets the number of runs: `cargo xtask simulate`.
 
@@ -12,7 +11,6 @@ mod backend;
 mod judge;
 mod link;
 mod log;
-mod observer;
 mod person;
 mod random;
 mod tables;
@@ -26,8 +24,8 @@ use crate::lease::limits::Limits;
 use crate::lease::{Holder, LockKey, LockPolicy, Owner};
 use crate::lock_manager::LockManager;
 use crate::unit_of_work::Database;
+use crate::unit_of_work::retry::REPEATED;
 use link::Link;
-use observer::Observer;
 use person::Person;
 use world::World;
 
@@ -42,7 +40,7 @@ const PEOPLE: [&str; 5] = ["kim", "lee", "park", "choi", "jung"];
 const CROWD: usize = 10;
 /// The steps of one client.
 const STEPS: usize = 30;
-/// After that every lease of a short type has expired, and every place in a queue, and every release in the background has ended.
+/// After that every lease of a short type has expired, and every release in the background has ended.
 const SILENCE: Duration = Duration::from_secs(60);
 
 fn keys() -> Vec<LockKey> {
@@ -63,22 +61,20 @@ fn manager(db: &Database) -> LockManager {
         .with_limits(Limits { locks_per_owner: MOST, ..Limits::default() })
 }
 
-/// A process: its clients, and its subscriber.
+/// A process: its clients.
 struct Process {
     link: Link,
     people: Vec<tokio::task::JoinHandle<Person>>,
-    observer: Option<(Arc<Observer>, tokio::task::JoinHandle<()>)>,
 }
 
 impl Process {
     fn start(world: &Arc<World>, number: usize) -> Self {
         let link = Link::new(world, number);
-        let db = Database::new(link.clone(), None);
+        let db = Database::new(link.clone());
         let locks = manager(&db);
         // In a crowd requests share round trips, and people have two tabs.
         let crowd = world.random().percent(20);
         let clients = if crowd { CROWD } else { 1 + world.random().below(3) };
-        let observed = world.random().percent(70);
         let people = (0..clients).map(|client| {
             let name = format!("{}{number}", PEOPLE[client % PEOPLE.len()]);
             let person = Person {
@@ -92,20 +88,13 @@ impl Process {
             };
             tokio::spawn(person.live(if crowd { STEPS / 2 } else { STEPS }))
         });
-        let people = people.collect();
-        let observer = observed.then(|| {
-            let observer = Observer::new(world, number);
-            let watch = locks.watch(keys()).expect("the keys are valid");
-            (Arc::clone(&observer), tokio::spawn(observer.read(watch)))
-        });
-        Process { link, people, observer }
+        Process { people: people.collect(), link }
     }
 
     /// Ends it as SIGKILL does.
     fn kill(&self) {
         self.link.kill();
         self.people.iter().for_each(|person| person.abort());
-        self.observer.iter().for_each(|(_, reading)| reading.abort());
     }
 }
 
@@ -132,11 +121,6 @@ async fn live(world: &Arc<World>) {
     }
     tokio::time::sleep(SILENCE).await;
     world.judge_end(&keys(), usize::try_from(MOST).expect("it fits"));
-    let living = processes.iter().filter(|process| !process.link.is_dead());
-    for (observer, reading) in living.filter_map(|process| process.observer.as_ref()) {
-        observer.judge();
-        reading.abort();
-    }
     let killed = processes.iter().any(|process| process.link.is_dead());
     drop(processes);
     tokio::time::sleep(SILENCE).await;
@@ -148,6 +132,7 @@ async fn live(world: &Arc<World>) {
 
 /// Runs a seed.
 fn run(seed: u64) -> Arc<World> {
+    REPEATED.set(Some(seed));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.expect("a runtime").block_on(async {
         let world = World::new(seed);

@@ -111,7 +111,7 @@ impl Person {
         match self.roll(100) {
             0..18 => self.try_lock().await,
             18..30 => self.ask_again().await,
-            30..44 => self.queue().await,
+            30..44 => self.wait().await,
             44..54 => self.keep().await,
             54..57 => self.extend().await,
             57..60 => self.shorten().await,
@@ -179,7 +179,7 @@ impl Person {
         match answer {
             Ok(lease) => world.judge_lease(call, &self.owner.id, &lease),
             Err(LockError::AlreadyLocked(holder)) => world.judge_refusal(call, key, &holder),
-            Err(LockError::LockTimeout { .. }) => world.judge_timeout(call, key, &id.hash()),
+            Err(LockError::LockTimeout { .. }) => world.judge_timeout(call, key),
             Err(LockError::LockIdUsed(no_lock)) => world.judge_no_lock(call, &id.hash(), &no_lock),
             Err(LockError::Database(error)) => {
                 // The client was told that it may have the lease.
@@ -221,7 +221,7 @@ impl Person {
         }
     }
 
-    async fn queue(&mut self) {
+    async fn wait(&mut self) {
         let (key, within) = (self.exclusive_key(), self.millis(100, 12_000));
         let known = self.known().filter(|(_, known)| *known == key && self.roll(3) == 0);
         let (id, is_new) = known.map_or_else(|| (self.new_id(&key), true), |(id, _)| (id, false));

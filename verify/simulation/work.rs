@@ -5,8 +5,7 @@ use async_trait::async_trait;
 use super::backend::{answer, without};
 use super::link::{Link, Turn};
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
-use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::mapping::{Mapping, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
@@ -15,7 +14,7 @@ use crate::lease::operations::{KeyState, Proof, Resumption};
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::{LockMode, Wait};
 use crate::storage::operation::OperationId;
-use crate::storage::{Authorship, BackendTransaction, BulkChange, EndSession, Save, Saved};
+use crate::storage::{Authorship, BackendTransaction, EndSession, Save, Saved};
 use crate::version::conflict::Change;
 
 pub(super) struct Work {
@@ -113,12 +112,6 @@ impl BackendTransaction for Work {
         without()
     }
     async fn delete(&mut self, _: &'static Mapping, _: &LockKey, _: &Stored) -> Result<Saved, DatabaseError> {
-        without()
-    }
-    async fn lock_matching(&mut self, _: &'static Mapping, _: &Test) -> Result<Vec<Row>, DatabaseError> {
-        without()
-    }
-    async fn update_matching(&mut self, _: &BulkChange<'_>) -> Result<u64, DatabaseError> {
         without()
     }
 

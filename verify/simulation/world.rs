@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
 use super::random::Random;
@@ -21,14 +20,13 @@ const LINES: usize = 120;
 pub(super) enum Weather {
     /// Every request is answered, within 300 ms.
     Calm,
-    /// Requests and answers are late or get lost, and so do notifications.
+    /// Requests and answers are late or get lost.
     Storm,
 }
 
 pub(super) struct World {
     pub(super) seed: u64,
     begun: Instant,
-    pub(super) notifies: bool,
     /// The weather until the end begins.
     weather_of_run: Weather,
     weather: Mutex<Weather>,
@@ -36,8 +34,6 @@ pub(super) struct World {
     random: Mutex<Random>,
     /// One session writes at a time.
     pub(super) writer: Arc<tokio::sync::Mutex<()>>,
-    /// The listening processes. `None` tells them that notifications may be missing.
-    pub(super) listeners: Mutex<Vec<UnboundedSender<Option<String>>>>,
     calls: AtomicU64,
     trace: Mutex<Vec<String>>,
     violations: Mutex<Vec<String>>,
@@ -50,13 +46,11 @@ impl World {
         Arc::new(World {
             seed,
             begun: Instant::now(),
-            notifies: random.percent(60),
             weather_of_run: weather,
             weather: Mutex::new(weather),
             tables: Mutex::default(),
             random: Mutex::new(random),
             writer: Arc::default(),
-            listeners: Mutex::default(),
             calls: AtomicU64::new(0),
             trace: Mutex::default(),
             violations: Mutex::default(),

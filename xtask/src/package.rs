@@ -11,6 +11,9 @@ use crate::servers::{cargo, root};
 const CRATES: [(&str, &str); 4] =
     [("tenure-derive", "derive"), ("tenure", "."), ("tenure-web", "web"), ("tenure-server", "server")];
 
+/// The web kit leaves the choice of a database to the application, but is built alone here.
+const WEB_DATABASE: &str = "tenure-web/sqlite";
+
 /// Files that every package has.
 const NEEDED: [&str; 5] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src"];
 
@@ -48,7 +51,7 @@ pub(crate) fn run() -> ExitCode {
 fn packed() -> Result<(), String> {
     // `--no-verify` would not build them; `--allow-dirty`, because CI is also run before a commit.
     let mut publish = cargo();
-    publish.args(["publish", "--dry-run", "--allow-dirty"]).current_dir(root());
+    publish.args(["publish", "--dry-run", "--allow-dirty", "--features", WEB_DATABASE]).current_dir(root());
     for (name, _) in CRATES {
         publish.args(["--package", name]);
     }

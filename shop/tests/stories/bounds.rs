@@ -83,7 +83,7 @@ async fn locks_per_member_are_rate_limited() {
     refused.says("more forms for editing than one person");
     assert_eq!(refused.headers["retry-after"], "3");
     let locks = LockManager::new(&server.db);
-    let history = locks.history().of_key(&LockKey::new("Order", ORDER)).limit(1_000);
+    let history = locks.history(&LockKey::new("Order", ORDER)).limit(1_000);
     assert_eq!(history.run().await.unwrap().items.len(), 60);
     // The first change of a form acquires a lock as well.
     let shipping = minji.get(SHIPPING).await.form(SHIPPING);

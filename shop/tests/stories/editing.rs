@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use shop::domain::OrderState;
 use tenure::{
-    LockManager,
+    LockKey, LockManager,
     lease::{LeaseLossReason, PastLease},
 };
 use tenure_web::leases::PARTING_GRACE;
@@ -201,7 +201,7 @@ async fn second_tab_can_take_over_the_editing() {
     minji.submit(first).await.is(410);
     minji.submit(moved).await.is(200);
     // In one step: between a break and a new lock another person could acquire the order.
-    let ended = LockManager::new(&server.db).history().run().await.unwrap().items;
+    let ended = LockManager::new(&server.db).history(&LockKey::new("Order", ORDER)).run().await.unwrap().items;
     let moved = |past: &PastLease| matches!(&past.why, LeaseLossReason::TakenOver { by, .. } if by.id == "minji");
     assert_eq!(ended.iter().filter(|past| moved(past)).count(), 1, "{ended:?}");
 }

@@ -66,10 +66,6 @@ pub(crate) enum Operation<'o> {
     /// Revive an expired lease.
     Resume { proof: &'o Proof, key: &'o LockKey },
     /// Whether a key is held.
-    #[cfg_attr(
-        not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
-        allow(dead_code, reason = "transactions of a database ask it")
-    )]
     KeyState(&'o LockKey),
     /// All holders of a key.
     Holders(&'o LockKey),
@@ -95,10 +91,6 @@ pub(crate) enum Answer {
     /// Of [`Operation::Resume`].
     Resumed(Resumption),
     /// Of [`Operation::KeyState`].
-    #[cfg_attr(
-        not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
-        allow(dead_code, reason = "as the operation")
-    )]
     KeyState(KeyState),
     /// The longest-held first.
     Holders(Vec<Holder>),

@@ -91,7 +91,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Waits in the queue for at most this long. Without it, a held lock is refused at once.
+    /// Waits for at most this long, see [`LockManager::lock`]. Without it, a held lock is refused at once.
     pub fn within(mut self, wait: Duration) -> Self {
         self.within = Some(wait);
         self

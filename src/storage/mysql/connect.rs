@@ -135,7 +135,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
 /// The maximum number of connections of a process.
 pub(super) fn connections(application: u32) -> crate::storage::Connections {
     let (lock_table, reserve) = (CONNECTIONS_FOR_LEASES, reserve::CONNECTIONS);
-    crate::storage::Connections { application, lock_table, reserve, listener: 0, writer: 0 }
+    crate::storage::Connections { application, lock_table, reserve, writer: 0 }
 }
 
 /// The numbers of the migrations that were applied.

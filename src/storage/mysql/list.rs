@@ -77,12 +77,11 @@ pub(super) async fn held(
 /// The ended leases, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock table.
 /// The order is that of an index, whose entries end with the primary key.
 pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-    let by = if query.key.is_some() { "generation" } else { "ended_at" };
     let after = match &query.after {
-        Some(Position::Past { at, lock }) => Some((*at, lock)),
+        Some(Position::Past { generation, lock }) => Some((*generation, lock)),
         _ => None,
     };
-    let text = Text::new(
+    let text = Text::new("").and(
         "select convert(page.kind using utf8mb4) as kind, convert(page.id using utf8mb4) as id, page.lock_hash,
                 page.generation, page.owner_id, page.owner_name, page.owner_role, page.shown_as, page.since, page.ended_at, page.how,
                 page.idle, page.limited, page.by_id, page.by_name, page.by_role, page.reason, coalesce(later.owner_id, held.owner_id) as next_id,
@@ -92,32 +91,23 @@ pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<
            from (select past.*, (select min(other.generation) from tenure_lock_history as other
                                   where other.kind = past.kind and other.id = past.id
                                     and other.generation > past.generation) as later_generation
-                   from tenure_lock_history as past where true",
+                   from tenure_lock_history as past where past.kind = ? and past.id = ?",
+        |s| s.bind(query.key.kind().as_bytes()).bind(query.key.id().as_bytes()),
     )
-    .and_if(query.key.as_ref(), " and past.kind = ? and past.id = ?", |s, key| {
-        s.bind(key.kind().as_bytes()).bind(key.id().as_bytes())
+    .and_if(after, " and (past.generation < ? or (past.generation = ? and past.lock_hash < ?))", |s, (generation, lock)| {
+        s.bind(generation).bind(generation).bind(&lock[..])
     })
-    .and_if(query.kind.as_ref(), " and past.kind = ?", |s, kind| s.bind(kind.as_bytes()))
-    .and_if(query.owner.as_ref(), " and past.owner_id = ?", |s, owner| s.bind(owner.as_str()))
-    .and_if(query.id_prefix.as_ref(), " and left(past.id, length(?)) = ?", |s, prefix| {
-        s.bind(prefix.as_bytes()).bind(prefix.as_bytes())
-    })
-    .and_if(after, &format!(" and (past.{by} < ? or (past.{by} = ? and past.lock_hash < ?))"), |s, (at, lock)| {
-        s.bind(at).bind(at).bind(&lock[..])
-    })
-    .and(&format!(" order by past.{by} desc, past.lock_hash desc limit ?) as page"), |s| s.bind(query.limit))
     .and(
-        &format!(
-            " left join tenure_lock_history as later
+        " order by past.generation desc, past.lock_hash desc limit ?) as page
+              left join tenure_lock_history as later
                 on later.kind = page.kind and later.id = page.id and later.generation = page.later_generation
               left join tenure_lock as held
              on held.kind = page.kind and held.id = page.id and held.generation = (
                 select min(other.generation) from tenure_lock as other
                  where other.kind = page.kind and other.id = page.id and other.generation > page.generation
                    and not other.ended) and not held.ended
-             order by page.{by} desc, page.lock_hash desc"
-        ),
-        |statement| statement,
+             order by page.generation desc, page.lock_hash desc",
+        |s| s.bind(query.limit),
     );
     let mut past: Vec<PastRow> =
         text.rows(session).await?.iter().map(past_row).collect::<Result<_, _>>().map_err(classify)?;

@@ -6,11 +6,8 @@
 use std::sync::Arc;
 
 use super::deadline::Flavour;
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
-use crate::aggregate::value::{Kind, Value};
-use crate::storage::BulkChange;
-use crate::storage::sql::condition;
+use crate::aggregate::value::Kind;
 use crate::storage::sql::lineage::Lineage;
 use crate::storage::sql::texts::{Texts, What};
 
@@ -68,35 +65,6 @@ pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
         };
         tables().map(select).collect::<Vec<_>>().join(" union all ")
     })
-}
-
-/// `select` of the stored id; binds the id.
-pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
-    TEXTS.get(What::SelectId, &mapping.root, &[], || {
-        let id = mapping.root.key_alone();
-        format!("select {} from {} where {}", reading(&id), qualified(&id), key_is(&id))
-    })
-}
-
-/// `select` of the next ids, in their order; binds the id that they come after, if any, and their number.
-pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
-    TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
-        let id = mapping.root.key_alone();
-        let order = id.columns.iter().map(|column| format!("`{}`", column.name)).collect::<Vec<_>>();
-        let places = id.columns.iter().map(place).collect::<Vec<_>>().join(", ");
-        let when = match after {
-            true => format!("where ({}) > ({}) ", order.join(", "), places),
-            false => String::new(),
-        };
-        format!("select {} from {} {when}order by {} limit ?", reading(&id), qualified(&id), order.join(", "))
-    })
-}
-
-/// `select` of the number of matching roots; and the values to bind.
-pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
-    let mut values = Vec::new();
-    let when = condition(mapping, when, &mut values);
-    (format!("select count(*) from {} where {when}", qualified(&mapping.root)), values)
 }
 
 /// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
@@ -235,42 +203,6 @@ fn named_by(audit: &Audit) -> &Option<String> {
     if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
 }
 
-/// `select` of the ids of the matching roots, in their order; and the values to bind.
-pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
-    let (mut values, root) = (Vec::new(), &mapping.root);
-    let id = root.key_alone();
-    let when = condition(mapping, when, &mut values);
-    (format!("select {} from {} where {when} order by {}", reading(&id), qualified(root), names(&id.columns)), values)
-}
-
-/// `update` of all matching roots that differ; and the values to bind.
-pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
-    let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
-    let columns: Vec<usize> = change.set.iter().map(|(column, _)| *column).collect();
-    let set: String = assign(root, &columns).into_iter().map(|set| set + ", ").collect();
-    let new = change.set.iter().map(|(_, value)| value.clone());
-    let mut values: Vec<Value> = new.clone().chain(audit.iter().cloned()).collect();
-    let when = condition(mapping, change.when, &mut values);
-    values.extend(new);
-    let differs = columns.iter().map(|&column| &root.columns[column]);
-    let differs = differs.map(|column| format!("not (`{}` <=> {})", column.name, operand(column)));
-    let differs = differs.collect::<Vec<_>>().join(" or ");
-    let update = format!(
-        "update {} set {set}{}`{version}` = coalesce(`{version}`, 0) + 1 where {when} and ({differs})",
-        qualified(root),
-        assign_audit(mapping)
-    );
-    (update, values)
-}
-
-/// A condition; its values are appended.
-fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
-    condition::render(&mapping.root, when, '`', &mut |column, value| {
-        values.push(value.clone());
-        operand(column)
-    })
-}
-
 /// The audit columns and their placeholders.
 fn audit(mapping: &'static Mapping) -> impl Iterator<Item = (&'static String, String)> {
     let place = |audit: &Audit, name: &String| match Some(name) == audit.at.as_ref() {
@@ -331,18 +263,6 @@ fn place(column: &Column) -> String {
         // MySQL 9 misreads a text that is bound to `cast(? as time(6))`: 09:00 as 00:00.
         Kind::Time => "cast(cast(? as char) as time(6))".into(),
         _ => "?".into(),
-    }
-}
-
-/// The placeholder of a value that a column is compared with.
-fn operand(column: &Column) -> String {
-    match column.kind {
-        // MySQL compares a decimal with a text as floating-point numbers; MariaDB does not. Exact up to 35 digits before the
-        // point and 30 after it.
-        Kind::Decimal => "cast(? as decimal(65, 30))".into(),
-        // A `json` column of MySQL equals no text; MariaDB's is a text, and skips such comments.
-        Kind::Json => "/*!80017 cast( */ ? /*!80017 as json) */".into(),
-        _ => place(column),
     }
 }
 

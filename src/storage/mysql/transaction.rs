@@ -7,10 +7,9 @@ use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::lease_rows::LeaseTables;
 use super::session::Session;
-use super::{load, matching, revision};
+use super::{load, revision};
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
-use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::mapping::{Mapping, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
@@ -19,9 +18,7 @@ use crate::row_lock::mode::LockMode;
 use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
-use crate::storage::{
-    Authorship, BackendTransaction, BulkChange, EndSession, KeyState, Proof, Resumption, RowLocked, Save, Saved,
-};
+use crate::storage::{Authorship, BackendTransaction, EndSession, KeyState, Proof, Resumption, RowLocked, Save, Saved};
 use crate::version::conflict::Change;
 
 use super::Time;
@@ -148,17 +145,6 @@ impl BackendTransaction for MySqlTransaction {
             aggregates::delete(&mut AggregateTables { session, now }, mapping, key, old).await
         };
         self.open.wait_for(delete).await
-    }
-
-    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        self.open.wait_for(async |session| matching::lock_matching(session, mapping, when).await).await
-    }
-
-    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        let update =
-            async |session: &mut Session| matching::update_matching(AggregateTables { session, now }, change).await;
-        self.open.wait_for(update).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -128,7 +128,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
 
 /// The maximum number of connections of a process.
 pub(super) fn connections(application: u32) -> Connections {
-    Connections { application, lock_table: FOR_BATCHES, reserve: reserve::CONNECTIONS, listener: 1, writer: 0 }
+    Connections { application, lock_table: FOR_BATCHES, reserve: reserve::CONNECTIONS, writer: 0 }
 }
 
 /// The numbers of the migrations that were applied.

@@ -66,9 +66,8 @@ pub(super) async fn held(
 /// The ended leases, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock table.
 /// The order is that of an index, whose entries end with the primary key.
 pub(super) async fn past(connection: &mut PgConnection, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-    let by = if query.key.is_some() { "generation" } else { "ended_at" };
-    let (at, lock) = match &query.after {
-        Some(Position::Past { at, lock }) => (Some(at), Some(lock)),
+    let (generation, lock) = match &query.after {
+        Some(Position::Past { generation, lock }) => (Some(generation), Some(lock)),
         _ => (None, None),
     };
     let mut text = String::from(
@@ -76,21 +75,12 @@ pub(super) async fn past(connection: &mut PgConnection, query: &HistoryQuery) ->
                 coalesce(later.owner_name, held.owner_name) as next_name,
                 coalesce(later.owner_role, held.owner_role) as next_role,
                 coalesce(later.generation, held.generation) as next_generation, coalesce(later.since, held.since) as next_since
-           from (select past.* from tenure_lock_history as past where true",
+           from (select past.* from tenure_lock_history as past where past.kind = $1 and past.id = $2",
     );
-    for (asked, condition) in [
-        (query.key.is_some(), " and past.kind = $1 and past.id = $2"),
-        (query.kind.is_some(), " and past.kind = $3"),
-        (query.owner.is_some(), " and past.owner_id = $4"),
-        (query.id_prefix.is_some(), " and starts_with(past.id, $8)"),
-    ] {
-        text += if asked { condition } else { "" };
-    }
     if lock.is_some() {
-        text += &format!(" and (past.{by}, past.lock_hash) < ($5, $6)");
+        text += " and (past.generation, past.lock_hash) < ($3, $4)";
     }
-    text += &format!(
-        " order by past.{by} desc, past.lock_hash desc limit $7) as page
+    text += " order by past.generation desc, past.lock_hash desc limit $5) as page
            left join lateral (select * from tenure_lock_history as other
                                where other.kind = page.kind and other.id = page.id and other.generation > page.generation
                                order by other.generation limit 1) as later on true
@@ -99,17 +89,13 @@ pub(super) async fn past(connection: &mut PgConnection, query: &HistoryQuery) ->
                 select min(other.generation) from tenure_lock as other
                  where other.kind = page.kind and other.id = page.id and other.generation > page.generation
                    and not other.ended) and not held.ended
-          order by page.{by} desc, page.lock_hash desc"
-    );
+          order by page.generation desc, page.lock_hash desc";
     let select = sqlx::query(AssertSqlSafe(text))
-        .bind(query.key.as_ref().map(LockKey::kind))
-        .bind(query.key.as_ref().map(LockKey::id))
-        .bind(&query.kind)
-        .bind(&query.owner)
-        .bind(at)
+        .bind(query.key.kind())
+        .bind(query.key.id())
+        .bind(generation)
         .bind(lock)
-        .bind(i64::from(query.limit))
-        .bind(&query.id_prefix);
+        .bind(i64::from(query.limit));
     select
         .fetch_all(connection)
         .await

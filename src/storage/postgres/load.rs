@@ -66,32 +66,6 @@ pub(super) async fn load_many(
     Ok(all)
 }
 
-/// The stored spelling of this id.
-pub(super) async fn stored_id(
-    connection: &mut PgConnection,
-    mapping: &'static Mapping,
-    id: &[Value],
-) -> Result<Option<Row>, DatabaseError> {
-    if has_nul(id) {
-        return Ok(None);
-    }
-    let row = query(statements::select_id(mapping), id).fetch_optional(connection).await.map_err(classify)?;
-    row.map(|row| read(&mapping.root.key_alone(), &row, 0)).transpose()
-}
-
-/// The ids after this one, up to a limit.
-pub(super) async fn ids_after(
-    connection: &mut PgConnection,
-    mapping: &'static Mapping,
-    after: Option<&[Value]>,
-    limit: u32,
-) -> Result<Vec<Row>, DatabaseError> {
-    let after = after.map(comparable).unwrap_or_default();
-    let select = query(statements::select_page(mapping, after.len()), &after);
-    let rows = select.bind(i64::from(limit)).fetch_all(connection).await.map_err(classify)?;
-    rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
-}
-
 /// The version of an aggregate, with this lock.
 pub(super) async fn version_now(
     connection: &mut PgConnection,
@@ -110,22 +84,6 @@ pub(super) async fn version_now(
 /// Whether no row can have this id: PostgreSQL stores no text with NUL, and refuses to compare with one.
 fn has_nul(id: &[Value]) -> bool {
     id.iter().any(|value| matches!(value, Value::Text(text) if text.contains('\0')))
-}
-
-/// The values that ids are compared with, in place of an id that may contain NUL: `a` for `a\0b`, because no stored text is between the two.
-/// The columns of a key that follow such a text decide nothing.
-fn comparable(id: &[Value]) -> Row {
-    let mut values = Row::new();
-    for value in id {
-        match value {
-            Value::Text(text) if text.contains('\0') => {
-                values.push(Value::Text(text.split('\0').next().unwrap_or_default().to_owned()));
-                break;
-            }
-            value => values.push(value.clone()),
-        }
-    }
-    values
 }
 
 async fn load_root(

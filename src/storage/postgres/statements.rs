@@ -6,11 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
-use crate::aggregate::value::{Kind, Value};
-use crate::storage::BulkChange;
-use crate::storage::sql::condition;
+use crate::aggregate::value::Kind;
 use crate::storage::sql::lineage::Lineage;
 use crate::storage::sql::texts::{Texts, What};
 
@@ -95,40 +92,6 @@ pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
         };
         tables().map(select).collect::<Vec<_>>().join(" union all ")
     })
-}
-
-/// `select` of the stored id; binds the id.
-pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
-    TEXTS.get(What::SelectId, &mapping.root, &[], || {
-        let id = mapping.root.key_alone();
-        format!("select {} from {} where {}", reading(&id), qualified(&id), key_is(&id, 1))
-    })
-}
-
-/// `select` of the next ids, in their order. Binds this number of values of the id that they come after, and their number.
-pub(super) fn select_page(mapping: &'static Mapping, compared: usize) -> Arc<str> {
-    TEXTS.get(What::SelectPage, &mapping.root, &[compared], || {
-        let id = mapping.root.key_alone();
-        let order = id.columns.iter().map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>();
-        let when = match compared {
-            0 => String::new(),
-            _ => format!("where ({}) > ({}) ", order[..compared].join(", "), places(&id.columns[..compared], 1)),
-        };
-        format!(
-            "select {} from {} {when}order by {} limit ${}",
-            reading(&id),
-            qualified(&id),
-            order.join(", "),
-            compared + 1
-        )
-    })
-}
-
-/// `select` of the number of matching roots; and the values to bind.
-pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
-    let mut values = Vec::new();
-    let when = condition(mapping, when, &mut values);
-    (format!("select count(*) from {} where {when}", qualified(&mapping.root)), values)
 }
 
 /// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
@@ -267,51 +230,6 @@ pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -
 /// The column of the author's name; the id if the table has none.
 fn named_by(audit: &Audit) -> &Option<String> {
     if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
-}
-
-/// `select` of the ids of the matching roots, locked, in their order; and the values to bind.
-pub(super) fn lock_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
-    let (mut values, id) = (Vec::new(), mapping.root.key_alone());
-    let when = condition(mapping, when, &mut values);
-    // In the order of lock keys, if a key is one column: other operations lock several rows in that order.
-    let order = match &id.columns[..] {
-        [key] if matches!(key.kind, Kind::Text | Kind::Integer) => format!("\"{}\"::text collate \"C\"", key.name),
-        columns => names(columns),
-    };
-    let select = format!("select {} from {} where {when} order by {order} for update", reading(&id), qualified(&id));
-    (select, values)
-}
-
-/// `update` of all matching roots that differ; and the values to bind.
-pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
-    let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
-    let columns: Vec<usize> = change.set.iter().map(|(column, _)| *column).collect();
-    let set: String = assign(root, &columns).into_iter().map(|set| set + ", ").collect();
-    let audited = assign_audit(mapping, columns.len() + 1);
-    let mut values: Vec<Value> =
-        change.set.iter().map(|(_, value)| value.clone()).chain(audit.iter().cloned()).collect();
-    let when = condition(mapping, change.when, &mut values);
-    let differs = change.set.iter().map(|(column, value)| {
-        values.push(value.clone());
-        let column = &root.columns[*column];
-        // A column of type `json` has no equality.
-        let cast = if column.kind == Kind::Json && !column.is_array() { "::jsonb" } else { "" };
-        format!("\"{}\"{cast} is distinct from {}", column.name, place(column, values.len()))
-    });
-    let differs = differs.collect::<Vec<_>>().join(" or ");
-    let update = format!(
-        "update {} set {set}{audited}\"{version}\" = coalesce(\"{version}\", 0) + 1 where {when} and ({differs})",
-        qualified(root)
-    );
-    (update, values)
-}
-
-/// A condition; its values are appended.
-fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
-    condition::render(&mapping.root, when, '"', &mut |column, value| {
-        values.push(value.clone());
-        place(column, values.len())
-    })
 }
 
 /// The audit columns and their placeholders.

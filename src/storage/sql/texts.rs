@@ -19,8 +19,6 @@ pub(in crate::storage) enum What {
     SelectVersion,
     SelectWhole,
     SelectMany,
-    SelectId,
-    SelectPage,
     SelectChildren,
     InsertRoot,
     InsertGenerated,

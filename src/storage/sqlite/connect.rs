@@ -129,7 +129,7 @@ impl Sqlite {
 
 /// The maximum number of connections of a process: readers, and the writer.
 pub(super) fn connections(application: u32) -> Connections {
-    Connections { application, lock_table: 0, reserve: 0, listener: 0, writer: 1 }
+    Connections { application, lock_table: 0, reserve: 0, writer: 1 }
 }
 
 /// A URL without its settings, which may contain a mistyped secret.

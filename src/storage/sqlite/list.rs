@@ -62,9 +62,8 @@ pub(super) async fn past(
     connection: &mut SqliteConnection,
     query: &HistoryQuery,
 ) -> Result<Vec<PastRow>, DatabaseError> {
-    let by = if query.key.is_some() { "generation" } else { "ended_at" };
-    let (at, lock) = match &query.after {
-        Some(Position::Past { at, lock }) => (Some(at), Some(lock)),
+    let (generation, lock) = match &query.after {
+        Some(Position::Past { generation, lock }) => (Some(generation), Some(lock)),
         _ => (None, None),
     };
     let mut text = String::from(
@@ -75,22 +74,12 @@ pub(super) async fn past(
            from (select past.*, (select min(other.generation) from tenure_lock_history as other
                                   where other.kind = past.kind and other.id = past.id
                                     and other.generation > past.generation) as later_generation
-                   from tenure_lock_history as past where true",
+                   from tenure_lock_history as past where past.kind = ?1 and past.id = ?2",
     );
-    // The plus prevents the use of the index of keys, which would require sorting all rows of the type.
-    for (asked, condition) in [
-        (query.key.is_some(), " and past.kind = ?1 and past.id = ?2"),
-        (query.kind.is_some(), " and +past.kind = ?3"),
-        (query.owner.is_some(), " and past.owner_id = ?4"),
-        (query.id_prefix.is_some(), " and substr(past.id, 1, length(?8)) = ?8"),
-    ] {
-        text += if asked { condition } else { "" };
-    }
     if lock.is_some() {
-        text += &format!(" and (past.{by}, past.lock_hash) < (?5, ?6)");
+        text += " and (past.generation, past.lock_hash) < (?3, ?4)";
     }
-    text += &format!(
-        " order by past.{by} desc, past.lock_hash desc limit ?7) as page
+    text += " order by past.generation desc, past.lock_hash desc limit ?5) as page
            left join tenure_lock_history as later
              on later.kind = page.kind and later.id = page.id and later.generation = page.later_generation
            left join tenure_lock as held
@@ -98,17 +87,13 @@ pub(super) async fn past(
                 select min(other.generation) from tenure_lock as other
                  where other.kind = page.kind and other.id = page.id and other.generation > page.generation
                    and other.ended = 0) and held.ended = 0
-          order by page.{by} desc, page.lock_hash desc"
-    );
+          order by page.generation desc, page.lock_hash desc";
     let select = sqlx::query(AssertSqlSafe(text))
-        .bind(query.key.as_ref().map(LockKey::kind))
-        .bind(query.key.as_ref().map(LockKey::id))
-        .bind(&query.kind)
-        .bind(&query.owner)
-        .bind(at)
+        .bind(query.key.kind())
+        .bind(query.key.id())
+        .bind(generation)
         .bind(lock)
-        .bind(query.limit)
-        .bind(&query.id_prefix);
+        .bind(query.limit);
     select
         .fetch_all(connection)
         .await

@@ -44,28 +44,6 @@ pub(super) async fn load_many(
     Ok(all)
 }
 
-/// The stored spelling of this id.
-pub(super) async fn stored_id(
-    connection: &mut SqliteConnection,
-    mapping: &'static Mapping,
-    id: &[Value],
-) -> Result<Option<Row>, DatabaseError> {
-    let row = query(statements::select_id(mapping), id).fetch_optional(connection).await.map_err(classify)?;
-    row.map(|row| read(&mapping.root.key_alone(), &row, 0)).transpose()
-}
-
-/// The ids after this one, up to a limit.
-pub(super) async fn ids_after(
-    connection: &mut SqliteConnection,
-    mapping: &'static Mapping,
-    after: Option<&[Value]>,
-    limit: u32,
-) -> Result<Vec<Row>, DatabaseError> {
-    let select = query(statements::select_page(mapping, after.is_some()), after.into_iter().flatten());
-    let rows = select.bind(limit).fetch_all(connection).await.map_err(classify)?;
-    rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
-}
-
 /// The version of an aggregate.
 pub(super) async fn version_now(
     connection: &mut SqliteConnection,

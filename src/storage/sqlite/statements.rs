@@ -5,11 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Audit, Mapping, Table};
-use crate::aggregate::value::Value;
-use crate::storage::BulkChange;
-use crate::storage::sql::condition;
 use crate::storage::sql::lineage::Lineage;
 use crate::storage::sql::texts::{Texts, What};
 
@@ -57,45 +53,6 @@ pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
         };
         tables().map(select).collect::<Vec<_>>().join(" union all ")
     })
-}
-
-/// `select` of the stored id; binds the id.
-pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
-    TEXTS.get(What::SelectId, &mapping.root, &[], || {
-        let id = mapping.root.key_alone();
-        format!(
-            "select {} from {} where {}",
-            list(id.columns.iter().map(|column| &column.name)),
-            qualified(&id),
-            id_is(&mapping.root)
-        )
-    })
-}
-
-/// `select` of the next ids, in their order; binds the id that they come after, if any, and their number.
-pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
-    TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
-        let id = mapping.root.key_alone();
-        let order = id.columns.iter().map(|column| format!("`{}`", column.name)).collect::<Vec<_>>();
-        let places = vec!["?"; id.key].join(", ");
-        let when = match after {
-            true => format!("where ({}) > ({}) ", order.join(", "), places),
-            false => String::new(),
-        };
-        format!(
-            "select {} from {} {when}order by {} limit ?",
-            list(id.columns.iter().map(|column| &column.name)),
-            qualified(&id),
-            order.join(", ")
-        )
-    })
-}
-
-/// `select` of the number of matching roots; and the values to bind.
-pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
-    let mut values = Vec::new();
-    let when = condition(mapping, when, &mut values);
-    (format!("select count(*) from {} where {when}", qualified(&mapping.root)), values)
 }
 
 /// `insert` of the root as version 1, unless an aggregate was deleted under its key; binds its columns, the audit columns, the kind and the
@@ -208,38 +165,6 @@ pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -
 /// The column of the author's name; the id if the table has none.
 fn named_by(audit: &Audit) -> &Option<String> {
     if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
-}
-
-/// `select` of the ids of the matching roots, in their order; and the values to bind.
-pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
-    let (mut values, root) = (Vec::new(), &mapping.root);
-    let id = list(root.columns[..root.key].iter().map(|column| &column.name));
-    let when = condition(mapping, when, &mut values);
-    (format!("select {id} from {} where {when} order by {id}", qualified(root)), values)
-}
-
-/// `update` of all matching roots that differ; and the values to bind.
-pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
-    let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
-    let set = change.set.iter().map(|(column, _)| &root.columns[*column].name);
-    let differs = set.clone().map(|name| format!("`{name}` is not ?")).collect::<Vec<_>>().join(" or ");
-    let set = equal(set.chain(mapping.audit.iter().flat_map(Audit::columns)), ", ");
-    let new = change.set.iter().map(|(_, value)| value.clone());
-    let mut values: Vec<Value> = new.clone().chain(audit.iter().cloned()).collect();
-    let when = condition(mapping, change.when, &mut values);
-    values.extend(new);
-    let update =
-        // A sum that is too large would become a floating-point number; an absolute value that is too large is an error.
-        format!("update {} set {set}, `{version}` = abs(-coalesce(`{version}`, 0) - 1) where {when} and ({differs})", qualified(root));
-    (update, values)
-}
-
-/// A condition; its values are appended.
-fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
-    condition::render(&mapping.root, when, '`', &mut |_, value| {
-        values.push(value.clone());
-        "?".into()
-    })
 }
 
 /// The quoted name of a table, with that of its database if the mapping has one.

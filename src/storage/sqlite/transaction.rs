@@ -6,10 +6,9 @@ use sqlx::SqliteConnection;
 use super::aggregate_rows::AggregateTables;
 use super::connection::OpenTransaction;
 use super::lease_rows::LeaseTables;
-use super::{load, matching, operation, revision};
+use super::{load, operation, revision};
 use crate::aggregate::Stored;
-use crate::aggregate::condition::Test;
-use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::mapping::{Mapping, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
@@ -19,9 +18,7 @@ use crate::row_lock::mode::LockMode;
 use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
-use crate::storage::{
-    Authorship, BackendTransaction, BulkChange, EndSession, KeyState, Proof, Resumption, Save, Saved,
-};
+use crate::storage::{Authorship, BackendTransaction, EndSession, KeyState, Proof, Resumption, Save, Saved};
 use crate::version::conflict::Change;
 
 /// A transaction that holds the write lock on the whole file from its first statement.
@@ -119,14 +116,6 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
         aggregates::delete(&mut self.tables().await?, mapping, key, old).await
-    }
-
-    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        matching::lock_matching(self.open.ours_to_read().await?, mapping, when).await
-    }
-
-    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
-        matching::update_matching(self.tables().await?, change).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -78,7 +78,7 @@ impl Metrics {
         let by_outcome =
             [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", report.outcome)];
         match (operation, report.how) {
-            ("try_lock", How::Done) => {
+            ("try_lock" | "lock", How::Done) => {
                 instruments.acquired.add(1, &by_type);
                 self.saw_the_clock(report);
             }
@@ -92,7 +92,7 @@ impl Metrics {
             }
             ("take_over", How::Done) => instruments.taken_over.add(1, &by_type),
             ("break_lock", How::Done) => instruments.broken.add(1, &by_type),
-            ("try_lock", How::Refused) => instruments.refused.add(1, &by_outcome),
+            ("try_lock" | "lock", How::Refused) => instruments.refused.add(1, &by_outcome),
             ("guard" | "save", How::Lost) => instruments.lost_at_save.add(1, &by_outcome),
             (_, How::Failed) => instruments.failed.add(1, &by_outcome),
             _ => {}

@@ -24,10 +24,9 @@ const TABLE: &str =
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The tables of tenure that its processes change.
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 6] = [
     "tenure_lock",
     "tenure_lock_history",
-    "tenure_lock_waiter",
     "tenure_lock_floor",
     "tenure_revision",
     "tenure_operation",
@@ -104,7 +103,7 @@ async fn reads(db: &Database) {
     accounts.changes(&"a".into(), 3).await.unwrap();
     locks.holders(&LockKey::new("Account", "a")).await.unwrap();
     locks.list().run().await.unwrap();
-    locks.history().run().await.unwrap();
+    locks.history(&LockKey::new("Account", "a")).run().await.unwrap();
     locks.held_by_type().await.unwrap();
     let unknown = locks.check_lock(&LockId::random()).await;
     assert!(matches!(unknown, Err(tenure::error::LeaseError::NoLock(_))), "{unknown:?}");

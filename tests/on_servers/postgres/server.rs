@@ -8,7 +8,6 @@ use tenure::{
     Aggregate, Database, Error, LockId, LockKey, LockManager, LockMode, Owner, Repository, Wait,
     error::{DatabaseError, UpdateError},
     storage::ConnectOptions,
-    watch::{LockEvent, Watch},
 };
 
 #[derive(Aggregate, Debug)]
@@ -216,56 +215,6 @@ async fn postgres_value_outside_the_rust_type_names_the_column() {
     }
 }
 
-/// A process that polls once after it began to listen, and then not for an hour.
-async fn process_without_polling() -> (Database, LockManager, LockKey, Watch) {
-    let hour = ConnectOptions::new().poll_interval(Duration::from_secs(3600));
-    let process = Database::connect_with(&url(), hour).await.unwrap();
-    let (locks, key) = (LockManager::new(&process), LockKey::new("Heard", random()));
-    let mut heard = locks.watch([key.clone()]).unwrap();
-    assert!(matches!(heard.next().await, Some(LockEvent::Snapshot { .. })));
-    (process, LockManager::new(&Database::connect(&url()).await.unwrap()), key, heard)
-}
-
-/// Notifications of another process arrive, for longer than one more poll could explain.
-async fn receives(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
-    let (begun, patience) = (std::time::Instant::now(), Duration::from_secs(20));
-    while begun.elapsed() < Duration::from_secs(3) {
-        let lease = locks.try_lock(key, &Owner::new("kim", "Kim")).await.unwrap();
-        let told = tokio::time::timeout(patience, heard.next()).await.expect("nothing was heard");
-        assert!(
-            matches!(&told, Some(LockEvent::Acquired(holder)) if holder.generation == lease.holder().generation),
-            "{told:?}"
-        );
-        locks.release_lock(lease.id()).await.unwrap();
-        let told = tokio::time::timeout(patience, heard.next()).await.expect("nothing was heard");
-        assert!(
-            matches!(&told, Some(LockEvent::Ended { holder, .. }) if holder.generation == lease.holder().generation),
-            "{told:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn notification_reaches_another_process_without_polling() {
-    let (_process, locks, key, mut heard) = process_without_polling().await;
-    receives(&mut heard, &locks, &key).await;
-}
-
-#[tokio::test]
-async fn listener_reconnects_after_a_lost_connection() {
-    let (process, locks, key, mut heard) = process_without_polling().await;
-    let kill = "select count(pg_terminate_backend(pid)) from pg_locks
-                 where locktype = 'advisory' and mode = 'ShareLock' and classid = x'74656e75'::bigint::oid";
-    // On a slow machine the first poll does not wait for the listener.
-    let killed = async {
-        while sqlx::query_scalar::<_, i64>(kill).fetch_one(process.postgres().unwrap()).await.unwrap() == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), killed).await.expect("nobody listens");
-    receives(&mut heard, &locks, &key).await;
-}
-
 /// SERIALIZABLE fails transactions on different orders: 40 of 100 tries in a measurement. Each connection sets its own level.
 #[tokio::test]
 async fn server_with_serializable_default_works() {
@@ -310,10 +259,10 @@ async fn connections_keep_nothing_of_a_previous_client() {
 }
 
 /// The visible part of a transaction of Kim's.
-async fn seen_on_the_server(options: ConnectOptions) -> String {
+async fn seen_on_the_server() -> String {
     let (db, pins, id) = pinned().await;
     let watcher = &PgPool::connect(&url()).await.unwrap();
-    let ours = Database::connect_with(&url(), options).await.unwrap();
+    let ours = Database::connect(&url()).await.unwrap();
     let command = Repository::<Pinned>::new(&ours);
     let (kim, name) = (Owner::new("kim.minji", "Kim Minji"), format!("add {}", &id[..20]));
     let seen = command.update(&id).by(&kim).command(&name).also(|mut tx, _| async move {
@@ -329,8 +278,6 @@ async fn seen_on_the_server(options: ConnectOptions) -> String {
 }
 
 #[tokio::test]
-async fn transaction_name_contains_the_person_unless_omitted() {
-    assert!(seen_on_the_server(ConnectOptions::new()).await.ends_with(": kim.minji: COMMAND"));
-    let unnamed = seen_on_the_server(ConnectOptions::new().omit_people()).await;
-    assert!(unnamed.ends_with(": COMMAND") && !unnamed.contains("kim"), "{unnamed}");
+async fn transaction_name_contains_person_and_command() {
+    assert!(seen_on_the_server().await.ends_with(": kim.minji: COMMAND"));
 }

@@ -157,7 +157,7 @@ pub(crate) trait Subject: Clone + Send + Sync + 'static {
     /// Requests the lease of a key. Repeated with the same lock id, it is the same lease.
     fn lock(&self, key: &str, owner: &str, lock: &LockId) -> impl Future<Output = Answer<Grant>> + Send;
 
-    /// As [`lock`](Self::lock), and waits in line while somebody holds it.
+    /// As [`lock`](Self::lock), and waits while somebody holds it.
     fn lock_within(
         &self,
         key: &str,
