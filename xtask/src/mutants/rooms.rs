@@ -20,7 +20,7 @@ const SMALL: &[&str] = &["--lib", "--no-default-features", "--features=sqlite"];
 /// The library's unit tests with all databases.
 const WHOLE: &[&str] = &["--lib", "--all-features"];
 
-pub(super) const ROOMS: [Room; 8] = [
+pub(super) const ROOMS: [Room; 7] = [
     // The model of the engine is not among its tests: it takes minutes.
     Room::new("lease engine", &["src/lease/engine"], SMALL, "lease::engine::tests"),
     Room::new(
