@@ -294,11 +294,15 @@ mod tests {
             (4031, false, false, true),
             (3032, false, false, true),
             (6400, false, false, true),
+            (1290, false, false, true),
+            (1792, false, false, true),
+            (1836, false, false, true),
             (2013, false, false, false),
         ] {
             let error = reported(reported_number, "no more is known").await;
             assert_eq!(number(&error), Some(reported_number));
             assert_eq!((is_timeout(&error), is_duplicate(&error), is_useless(&error)), (timeout, duplicate, useless));
+            assert_eq!(is_read_only(&error), matches!(reported_number, 1047 | 1290 | 1792 | 1836));
         }
     }
 
@@ -326,7 +330,7 @@ mod tests {
         for number in [1205, 3572, 1969, 1062, 1451, 1406, 1142] {
             assert_eq!(effect_of(number), Effect::StatementUndone, "{number}");
         }
-        for number in [1213, 1020, 1206, 3101] {
+        for number in [1213, 1020, 1206, 3101, 1290, 1792, 1836] {
             assert_eq!(effect_of(number), Effect::Gone, "{number}");
         }
         for number in [1317, 1927, 2013, WITHOUT_QUORUM, OFFLINE, EXPELLED] {

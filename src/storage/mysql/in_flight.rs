@@ -104,7 +104,7 @@ async fn close(connection: PoolConnection<MySql>) {
     }
 }
 
-/// Runs statements, if there are any, on a connection whose last answer may not have been read, followed by a query that only its own answer can match. If
+/// Runs statements on a connection whose last answer may not have been read, followed by a query that only its own answer can match. If
 /// that answer does not come, the connection is closed: later answers would be read as answers to the wrong statements. (A ping cannot
 /// detect it: the rest of the answer to a PREPARE looks like its own.)
 pub(super) async fn in_step(
@@ -113,8 +113,7 @@ pub(super) async fn in_step(
     patience: (Duration, Silence),
 ) -> Done<Vec<MySqlRow>> {
     let sign = LockId::random().reveal();
-    let between = if statements.is_empty() { "" } else { "; " };
-    let text = format!("{statements}{between}select '{sign}'");
+    let text = format!("{statements}; select '{sign}'");
     let asked = driven(sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(&mut *connection));
     let answer = answered(patience, asked).await;
     let is_sign = |row: &MySqlRow| row.try_get::<String, _>(0).is_ok_and(|read| read == sign);

@@ -42,7 +42,7 @@ impl Refusal {
 
     /// Whether the database could not do it just now.
     pub(crate) fn is_unavailable(&self) -> bool {
-        self.unknown || self.code == ErrorCode::Unavailable.as_str()
+        self.unknown || [ErrorCode::Unavailable, ErrorCode::ReadOnly].iter().any(|code| self.code == code.as_str())
     }
 }
 
