@@ -27,7 +27,7 @@ impl LockManager {
     /// beyond its deadline. So it acquires a lock within about 200 ms after it became free, and nothing of it is stored: dropping the future
     /// leaves nothing behind, and a process that dies blocks nobody.
     ///
-    /// There is no order among callers: whoever asks first after the release gets the lock, so many callers that acquire and release
+    /// There is no order among callers: the first request after the release gets the lock, so many callers that acquire and release
     /// one key again and again can starve a waiter, without a bound. An advisory lock excludes nobody, so a request for it never waits.
     ///
     /// Two tabs of one person exclude each other. A repetition with the same lock id ([`with_id`](Acquisition::with_id)) returns the lease

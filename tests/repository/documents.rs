@@ -81,7 +81,7 @@ fn missing(cell: &str, functions: &BTreeMap<PathBuf, BTreeSet<String>>) -> Vec<S
 #[test]
 fn every_threat_names_a_test_that_is_there() {
     let functions = functions();
-    let rows = rows("docs/threat-model.md");
+    let rows = rows("docs/evidence/threat-model.md");
     assert!(rows.len() > 40, "the tables are not found");
     let mut wrong = Vec::new();
     for row in &rows {
@@ -98,7 +98,7 @@ fn every_threat_names_a_test_that_is_there() {
 #[test]
 fn every_guarantee_names_tests_and_rooms_that_are_there() {
     let functions = functions();
-    let rows = rows("docs/guarantees.md");
+    let rows = rows("docs/evidence/guarantees.md");
     assert!(rows.len() > 40, "the tables are not found");
     let mut wrong = Vec::new();
     for row in &rows {
@@ -119,7 +119,7 @@ fn every_guarantee_names_tests_and_rooms_that_are_there() {
 fn every_requirement_has_a_verdict_and_evidence() {
     const VERDICTS: [&str; 3] = ["met", "not met", "n/a"];
     let (functions, files) = (functions(), files());
-    let rows = rows("docs/asvs.md");
+    let rows = rows("docs/evidence/asvs.md");
     let numbers: BTreeSet<_> = rows.iter().map(|row| row[0].clone()).collect();
     assert_eq!((rows.len(), numbers.len()), (253, 253), "ASVS 5.0 has 253 requirements up to level 2");
     let mut wrong = Vec::new();

@@ -1,5 +1,5 @@
 //! Load with faults on real databases: clients in processes of their own write histories, and checks look for what must not be in
-//! them. `cargo xtask chaos` builds and runs it; `docs/reliability.md` has what it found.
+//! them. `cargo xtask chaos` builds and runs it; `docs/evidence/reliability.md` has what it found.
 
 mod backend;
 mod browser;

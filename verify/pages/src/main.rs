@@ -2,7 +2,7 @@
 //! checked: what a person was told is saved is in the order's history, and what they typed is saved, in a conflict, or offered back.
 //!
 //! Each person types texts that occur only once (`marker`), and the recorder keeps what they did and what the pages told them
-//! (`history`). Afterwards pure functions (`check`) compare that with the orders' revisions. `cargo xtask chaos --pages` builds and runs it; `docs/reliability.md` has what it
+//! (`history`). Afterwards pure functions (`check`) compare that with the orders' revisions. `cargo xtask chaos --pages` builds and runs it; `docs/evidence/reliability.md` has what it
 //! found.
 
 mod aftermath;
