@@ -181,6 +181,11 @@ pub async fn lost_lock_request_that_nobody_can_repeat_is_undone(kind: Kind) {
     // The first execution of a prepared statement takes several messages.
     locks.try_lock(&LockKey::new("Account", "first"), &kim).await.unwrap();
     let key = LockKey::new("Account", "nobody knows its lock id");
+    if kind == Kind::Postgres {
+        // One statement acquires a key that has a row; a new key needs two, and the answer to the first one would be lost.
+        let before = locks.try_lock(&key, &kim).await.unwrap();
+        locks.release_lock(before.id()).await.unwrap();
+    }
     bank.proxy.lose_answer_to(match bank.db.capabilities().database.starts_with("MySQL") {
         true => "insert into tenure_lock (",
         false => "nobody knows its lock id",
@@ -189,7 +194,8 @@ pub async fn lost_lock_request_that_nobody_can_repeat_is_undone(kind: Kind) {
     assert!(matches!(lost, Err(LockError::Database(DatabaseError::OutcomeUnknown(_)))), "{lost:?}");
     // Far less than its time to live.
     let next = locks.lock(&key, &Owner::new("lee", "Lee")).within(Duration::from_secs(30)).await.unwrap();
-    assert_eq!(next.holder().generation, 2, "it was granted, and released");
+    let granted = if kind == Kind::Postgres { 2 } else { 1 };
+    assert_eq!(next.holder().generation, granted + 1, "it was granted, and released");
 }
 
 pub async fn lost_lock_response_is_unknown_and_can_be_repeated(kind: Kind) {

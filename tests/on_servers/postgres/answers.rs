@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::lost_answers;
-
 use tenure::{Database, LockKey, LockManager, Owner};
 use testkit::{Kind, Proxy};
 use tokio::task::JoinSet;
+
+use crate::lost_answers;
 
 macro_rules! cases {
     ($($case:ident),+) => {$(
@@ -25,7 +25,8 @@ cases!(
     save_ends_at_its_limit_on_a_silent_network,
     load_and_lock_end_in_time_on_a_silent_network,
     commit_without_a_response_in_time_is_unknown,
-    lost_lock_response_is_unknown_and_can_be_repeated
+    lost_lock_response_is_unknown_and_can_be_repeated,
+    lost_lock_request_that_nobody_can_repeat_is_undone
 );
 
 #[tokio::test]
