@@ -310,6 +310,6 @@ async fn concurrent_and_interrupted_migrations_complete() {
     let count = format!("select count(*) from information_schema.tables where table_schema = '{DATABASE}'");
     let all = server.query(DATABASE, &count).unwrap();
     server.query(DATABASE, "update _tenure_migrations set success = false; drop table tenure_revision").unwrap();
-    open(&server).await;
+    Database::connect(&server.url(DATABASE)).await.unwrap().close().await;
     assert_eq!(server.query(DATABASE, &count).unwrap(), all);
 }
