@@ -284,7 +284,7 @@ export function keepLease(element) {
 	setInterval(tick, 1000);
 	claim();
 	look();
-	if (acquire === "open" || (acquire && typed(form))) begin();
+	if (!isHeld && (acquire === "open" || (acquire && typed(form)))) begin();
 	else if (isHeld || state !== "free") ask();
 	else next();
 

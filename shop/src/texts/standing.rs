@@ -11,8 +11,8 @@ texts! {
         "The order is not there any more, or not for you to see. Anything typed here stays, and can be copied.",
         "주문이 더 이상 없거나 볼 수 없게 되었습니다. 여기에 입력하는 내용은 그대로 남으며 복사할 수 있습니다.";
     standing_resumed:
-        "You were away, and nobody changed the order. You can go on.",
-        "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
+        "Your time to edit had run out, but nobody changed the order meanwhile. You can go on.",
+        "편집 시간이 끝났었지만 그사이 주문을 바꾼 사람은 없습니다. 계속 수정하세요.";
     standing_lapsed_free:
         "The order is not reserved for you any more. Nobody has changed it: go on typing, and it is yours again.",
         "편집 시간이 끝났지만 그사이 주문을 바꾼 사람은 없습니다. 계속 입력하면 다시 수정할 수 있습니다.";
