@@ -40,6 +40,16 @@ texts! {
         "{ended} Nobody has changed it since. Anything typed here stays.",
         "{ended} 그사이 바꾼 사람은 없습니다. 여기에 입력하는 내용은 그대로 남습니다.";
 
+    compared_held(name, time):
+        "{name} has been editing since {time}. As soon as that is over, you can save here.",
+        "{time}부터 {name} 님이 수정하고 있습니다. 끝나면 여기에서 저장할 수 있습니다.";
+    compared_elsewhere(time):
+        "You have been editing since {time}, in another tab or on another device. As soon as that is over, you can save here.",
+        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다. 그쪽을 끝내면 여기에서 저장할 수 있습니다.";
+    compared_ended(ended):
+        "{ended} To go on with your change, press [Edit mine first].",
+        "{ended} 변경을 이어서 하려면 [내 변경 다시 고치기]를 누르세요.";
+
     js_offline:
         "No connection. Until {time} nobody else can edit the order, and what you type is kept in this browser.",
         "연결이 끊겼습니다. {time}까지는 다른 사람이 수정할 수 없고, 입력한 내용은 이 브라우저에 남아 있습니다.";
