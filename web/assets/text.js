@@ -10,6 +10,7 @@
 import { bare, clock, fields, hidden, isIn, near } from "./form.js";
 
 const KEY = "tenure draft ";
+const ERASED = "tenure erased"; // When the person signed out: tells the other tabs.
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
@@ -96,7 +97,11 @@ export function erase() {
 	isErased = true;
 	store(() => sessionStorage.removeItem(LEFT));
 	for (const key of store(() => Object.keys(localStorage)) ?? []) if (key.startsWith(KEY)) remove({ key });
+	store(() => (localStorage[ERASED] = Date.now()));
 }
+
+// Another tab signed out: this one does not write its text again, until there is a key.
+addEventListener("storage", ({ key }) => (isErased ||= key === ERASED));
 
 /** The drafts of a form, once it was saved. */
 export function forget(formId) {
