@@ -93,7 +93,7 @@ export function saveFrom(element, lease, text) {
 		const { answer, sent, isNewer } = await deliver(submitter, how, signal);
 		if (answer?.next && !(answer.done && isNewer())) {
 			if (answer.done) text.done();
-			else text.close();
+			else text.close(true);
 			lease.leave();
 			return go(answer.next);
 		}
