@@ -169,7 +169,6 @@ export function keepLease(element) {
 		status.textContent = words.replace("{time}", clock(at, text));
 		banner.toggleAttribute("data-tenure-urgent", words !== told); // What only this page knows, and just now.
 		banner.hidden = !words;
-		if (banner.role === "alert" && banner.getBoundingClientRect().bottom < 1) banner.scrollIntoView();
 		return (hasSpoken = true);
 	}
 
@@ -284,7 +283,7 @@ export function keepLease(element) {
 	setInterval(tick, 1000);
 	claim();
 	look();
-	if (acquire === "open" || (acquire && typed(form))) begin();
+	if (!isHeld && (acquire === "open" || (acquire && typed(form)))) begin();
 	else if (isHeld || state !== "free") ask();
 	else next();
 

@@ -51,7 +51,7 @@ export function saveFrom(element, lease, text) {
 
 	/** Sends it until there is an answer; returns that, and what was sent. */
 	async function deliver(submitter, { url, isMultipart }, signal) {
-		let sent, data;
+		let sent, data, isUnknown;
 		const take = () => ([isTyping, sent, data] = [false, values(form), new FormData(element, submitter)]);
 		// A field that the page itself changes, such as a clock, is not typed.
 		const isNewer = () => isTyping && JSON.stringify(values(form)) !== JSON.stringify(sent);
@@ -62,6 +62,7 @@ export function saveFrom(element, lease, text) {
 				target.addEventListener(type, () => once.abort(), { once: true });
 			// The outcome is unknown: it may be saved, or in flight. Keep waiting for the answer.
 			const slow = setTimeout(() => (lease.say(lease.text.textUnknown), (check.hidden = stop.hidden = false)), WAIT_MS);
+			const isOnline = navigator.onLine;
 			const answer = await request(url, { method: "POST", body: encoded(data, isMultipart), signal: once.signal });
 			clearTimeout(slow);
 			if (signal.aborted) return {};
@@ -71,7 +72,9 @@ export function saveFrom(element, lease, text) {
 			else if (answer.next && !answer.done && isNewer()) take();
 			else if (!isBusy(answer.status)) return { answer, sent, isNewer };
 			else {
-				lease.say(answer.status ? lease.text.textBusy : lease.text.textUnsent);
+				// Without an answer it may have arrived all the same: only a request that was never sent is known not to.
+				isUnknown ||= answer.status ? /50[24]/.test(answer.status) : isOnline;
+				lease.say(isUnknown ? lease.text.textUnknown : answer.status ? lease.text.textBusy : lease.text.textUnsent);
 				check.hidden = stop.hidden = false;
 				await pause(tries, signal);
 			}
@@ -90,7 +93,7 @@ export function saveFrom(element, lease, text) {
 		const { answer, sent, isNewer } = await deliver(submitter, how, signal);
 		if (answer?.next && !(answer.done && isNewer())) {
 			if (answer.done) text.done();
-			else text.close();
+			else text.close(true);
 			lease.leave();
 			return go(answer.next);
 		}

@@ -10,6 +10,7 @@
 import { bare, clock, fields, hidden, isIn, near } from "./form.js";
 
 const KEY = "tenure draft ";
+const ERASED = "tenure erased"; // When the person signed out: tells the other tabs.
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
@@ -96,7 +97,11 @@ export function erase() {
 	isErased = true;
 	store(() => sessionStorage.removeItem(LEFT));
 	for (const key of store(() => Object.keys(localStorage)) ?? []) if (key.startsWith(KEY)) remove({ key });
+	store(() => (localStorage[ERASED] = Date.now()));
 }
+
+// Another tab signed out: this one does not write its text again, until there is a key.
+addEventListener("storage", ({ key }) => (isErased ||= key === ERASED));
 
 /** The drafts of a form, once it was saved. */
 export function forget(formId) {
@@ -120,7 +125,8 @@ export function keepText(element, onWrite) {
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const touched = new Set();
-	let offer, shown, closed;
+	const here = location.pathname + location.search;
+	let offer, shown, closed, isSent;
 
 	// The browser restores fields after a reload and Back only. In another page they have what was typed before this script had loaded.
 	const isReturn = () => /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
@@ -138,8 +144,8 @@ export function keepText(element, onWrite) {
 	}
 
 	const draftOf = (text) => ({
-		key, at: Date.now(), person, form: form_key, form_id: form_id(), version: version(),
-		base: read(form, base), typed: text,
+		key, at: Date.now(), page: here, person, form: form_key, form_id: form_id(), version: version(),
+		base: read(form, base), typed: text, sent: isSent,
 	});
 
 	function save() {
@@ -165,9 +171,9 @@ export function keepText(element, onWrite) {
 	const fits = (draft) =>
 		isOfNow(draft) && Object.entries(draft.typed).every(([name, value]) => value.length === values(form)[name]?.length);
 
-	function fill(draft) {
+	function fill(draft, isOfThisPage) {
 		// Text that was typed here meanwhile is not lost: it is offered in turn, also after this form was saved.
-		const other = typed(form);
+		const other = !isOfThisPage && typed(form);
 		if (other) put({ ...draftOf(other), key: fresh(), form_id: "" });
 		write(form, draft.typed);
 		for (const field of fields(form)) if (field.name in draft.typed) touched.add(field);
@@ -220,15 +226,24 @@ export function keepText(element, onWrite) {
 	function look() {
 		const own = store(() => sessionStorage[`tenure page ${form_key}`]);
 		store(() => (sessionStorage[`tenure page ${form_key}`] = key));
-		save();
 		const mine = drafts().filter((draft) => draft.person === person && draft.form === form_key && draft.key !== key);
+		// This page as it was left: the text with which it was drawn is older than that.
+		const last = isReturn() && mine.find((draft) => draft.key === own);
+		const isOfThisPage = last && last.page === here;
+		if (isOfThisPage && last.dropped) {
+			write(form, read(form, base));
+			for (const field of fields(form)) touched.add(field);
+		}
+		save();
+		// The server answered it with this page, which was rendered with the text.
+		const isAnswer = (draft) => draft.key === own && draft.sent && !isReturn() && typed(form);
 		// In the fields already: the page restored it, or it was saved.
-		for (const draft of mine.filter(isShown)) remove(draft);
-		const open = mine.filter((draft) => !isShown(draft));
+		const isHere = (draft) => isAnswer(draft) || isShown(draft);
+		const open = mine.filter((draft) => !isHere(draft));
+		for (const draft of mine.filter(isHere)) remove(draft);
 		offer = open.find((draft) => !draft.dropped) ?? open[0];
 		if (!offer) return;
-		const wasHere = offer.key === own && isReturn();
-		if (wasHere && fits(offer) && !offer.dropped && !typed(form)) fill(offer);
+		if (offer === last && fits(offer) && !offer.dropped && (isOfThisPage || !typed(form))) fill(offer, isOfThisPage);
 		else show(offer.dropped ? "dropped" : isOfNow(offer) ? "found" : "older");
 	}
 
@@ -236,7 +251,7 @@ export function keepText(element, onWrite) {
 	addEventListener("input", ({ target, isTrusted }) => {
 		if (!isIn(form, target)) return;
 		if (isTrusted) touched.add(target);
-		isErased = false;
+		isErased = isSent = false;
 		save();
 	});
 	part("restore").addEventListener("click", restoreDraft);
@@ -254,12 +269,16 @@ export function keepText(element, onWrite) {
 			forget(form_id());
 			remove({ key });
 		},
-		/** The page is left after an answer, or is another form from here on: the next page, or that form, has the text. */
-		close: save,
+		/** The page is left after an answer (then it was sent), or is another form from here on: the next page, or that form, has the text. */
+		close(sent) {
+			isSent = sent;
+			save();
+		},
 		/** These values were saved: what differs from them is the next change. */
 		rebase(values) {
 			forget(form_id());
 			remove({ key });
+			if (shown === "back") shown = "";
 			const rest = structuredClone(values);
 			for (const field of fields(form)) saved.set(field, rest[field.name].shift());
 			save();

@@ -211,7 +211,7 @@ impl<A: Aggregate> Beat<A> {
     /// cannot be changed any more, if so.
     ///
     /// A lock is granted only for the version with which the form was opened: text for an older one has to be compared when it is
-    /// saved, and would meanwhile block people whose text is current. A repeated request returns the same lease. The person's own
+    /// saved, and would meanwhile block people whose text is current. The lease of an aggregate that cannot be changed any more is released. A repeated request returns the same lease. The person's own
     /// lease of a page that was left a moment ago blocks nobody.
     ///
     /// # Errors
@@ -259,6 +259,10 @@ impl<A: Aggregate> Beat<A> {
         let moved = now.as_ref().map(|now| now.version()) != self.seen.map(|seen| seen.version());
         let moved = if moved { Some(Moved { change: aggregates.changes(id, 1).await?.pop() }) } else { None };
         let frozen = now.as_deref().and_then(frozen);
+        // Nothing can be saved under it any more, so nobody should wait for its end.
+        if frozen.is_some() && own.is_some() {
+            mine = self.give_back(&locks).await?;
+        }
         Ok(Facts { frozen, mine, others, moved, saved: false, exclusive })
     }
 

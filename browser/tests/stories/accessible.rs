@@ -444,3 +444,41 @@ async fn fixed_parts_leave_three_quarters_of_a_phone_screen() {
 async fn stays(person: &Person) -> bool {
     person.finds("(scrollTo(0, document.body.scrollHeight), document.querySelector('.banner.lease').getBoundingClientRect().top >= 0)").await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn loss_is_seen_at_200_percent_zoom_and_the_page_stays_where_it_is() {
+    let story = Story::begin().await;
+    let (park, olivia) = (story.person("park").await, story.person("olivia").await);
+    park.has_a_screen_of(600, 430, 2).await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Ring").await;
+    let before: f64 = park.finds("scrollY").await;
+    assert!(before > 200.0, "the message is far below");
+    olivia.goes_to("/locks").await;
+    olivia.clicks("details.confirm summary").await;
+    olivia.types("details.confirm [name=reason]", "The parcel goes out now").await;
+    olivia.clicks("details.confirm .danger").await;
+    park.waits_until(
+        "document.querySelector('[data-tenure-state=lost] [data-tenure-status]')?.textContent.includes('The parcel')",
+    )
+    .await;
+    park.photo("lost-zoomed").await;
+    assert!((park.finds::<f64>("scrollY").await - before).abs() < 100.0, "the person types on where they are");
+    let is_seen = "['[data-tenure-banner]', '[name=message]'].every((css) =>
+        ((box) => box.top >= 0 && box.bottom <= innerHeight)(document.querySelector(css).getBoundingClientRect()))";
+    assert!(park.finds::<bool>(is_seen).await, "both what is said and what is typed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_scripts_no_form_promises_a_reservation() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_scripts(false).await;
+    park.goes_to(SHIPPING).await;
+    park.photo("shipping-without-scripts").await;
+    let page = park.reads("main").await;
+    assert!(
+        page.contains("Nothing is reserved while you type") && !page.contains("the order is reserved for you"),
+        "{page}"
+    );
+}

@@ -162,3 +162,89 @@ async fn long_note_is_counted_and_not_cut() {
         park.photo(&format!("{language}-counted")).await;
     }
 }
+
+/// A person whose text was refused, and is back in the form, at the address of the kept text.
+async fn with_kept_text(story: &Story) -> browser::Person {
+    let minji = story.person_without_memory("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    let park = story.person("park").await;
+    park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    park.types("[name='address.line2']", "Fourth floor").await;
+    park.clicks("main form .main").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    minji.types("[name=message]", "Ring").await;
+    minji.clicks("main form .main").await;
+    minji.clicks("[name=edit-first]").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.waits_until("location.search.includes('kept')").await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await, "all of it is here");
+    minji
+}
+
+/// The notes about text that came back.
+const NOTES: &str =
+    "[...document.querySelectorAll('[data-tenure-draft], .returned')].filter((e) => e.checkVisibility()).length";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reload_of_kept_text_restores_what_was_typed_after_it() {
+    let story = Story::begin().await;
+    let minji = with_kept_text(&story).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.reloads().await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    assert_eq!(minji.value("[name=message]").await, "Ring twice");
+    assert!(minji.reads("[data-tenure-draft-text]").await.contains("is back in the form"));
+    assert_eq!(minji.finds::<u32>(NOTES).await, 1);
+    assert_eq!(minji.drafts().await, 1, "the older text is not another draft");
+    minji.finds::<()>("(scrollTo(0, 0), null)").await;
+    minji.photo("kept-reloaded").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_to_kept_text_that_was_dropped_draws_none_of_it() {
+    let story = Story::begin().await;
+    let minji = with_kept_text(&story).await;
+    let saved = story.order().await.shipping().message().to_owned();
+    minji.types("[name=message]", "Ring twice").await;
+    minji.clicks("[form=leave]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    minji.goes_back().await;
+    assert!(minji.reads("[data-tenure-draft-text]").await.starts_with("You dropped"));
+    assert_eq!((minji.value("[name=message]").await, minji.finds::<u32>(NOTES).await), (saved, 1));
+    minji.finds::<()>("(scrollTo(0, 0), null)").await;
+    minji.photo("kept-dropped").await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    assert_eq!((minji.value("[name=message]").await.as_str(), minji.finds::<u32>(NOTES).await), ("Ring twice", 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_the_server_gave_back_is_not_offered_again() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=new-product]", "Tea").await;
+    park.clicks("[name=more]").await;
+    park.waits_until("document.querySelectorAll('[name=new-product]').length === 2").await;
+    assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
+    assert_eq!((park.value("[name=new-product]").await.as_str(), park.drafts().await), ("Tea", 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sign_out_in_another_tab_erases_the_text_for_good() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.types("[name=message]", "Ring twice").await;
+    assert_eq!(minji.drafts().await, 1);
+    minji.opens_a_tab().await;
+    minji.goes_to("/orders").await;
+    minji.clicks("form[action='/sign-out'] button").await;
+    minji.answers(true).await;
+    minji.sees("main[data-state=sign-in]").await;
+    assert_eq!(minji.drafts().await, 0);
+    minji.turns_to_tab(0).await;
+    minji.looks_away_and_back().await;
+    minji.sees("[data-tenure-signin]").await;
+    assert_eq!(minji.drafts().await, 0, "nobody typed since");
+}

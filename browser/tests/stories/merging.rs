@@ -66,3 +66,38 @@ async fn form_of_another_order_shows_the_text_and_a_way_back() {
         assert_eq!(wide(&minji, &format!("{language}-foreign")).await, [""; 0]);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comparison_says_who_is_editing_now_and_waits_for_the_end() {
+    let story = Story::begin().await;
+    for (language, told) in
+        [("en", "As soon as that is over, you can save here."), ("ko", "끝나면 여기에서 저장할 수 있습니다.")]
+    {
+        let minji = at_the_address(&story, "minji", language).await;
+        let park = at_the_address(&story, "park", language).await;
+        park.types("[name=message]", &format!("Theirs {language}")).await;
+        park.clicks("main form .main").await;
+        park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        minji.types("[name=message]", &format!("Mine {language}")).await;
+        minji.clicks("main form .main").await;
+        minji.sees("main[data-state=CP-2] [data-tenure-action=save]").await;
+        park.edits_the_order().await;
+        minji.sees("[data-tenure-banner] [data-tenure-action=retry]").await;
+        let said = minji.reads("[data-tenure-status]").await;
+        assert!(said.contains("박서연") && said.ends_with(told), "{said}");
+        let about_saving =
+            "[...document.querySelectorAll('[data-tenure-action=save]')].map((e) => e.checkVisibility())";
+        assert_eq!(minji.finds::<Vec<bool>>(about_saving).await, [false, false], "the button, and what it does");
+        let is_clear = "document.querySelector('.said').getBoundingClientRect().bottom
+            <= document.querySelector('[data-tenure-banner]').getBoundingClientRect().top";
+        assert!(minji.finds::<bool>(is_clear).await, "the banner covers what is said above it");
+        minji.photo(&format!("{language}-compared-held")).await;
+        park.clicks("[form=leave]").await;
+        minji.sees("button[data-tenure-action=save]").await;
+        assert!(minji.finds::<bool>("document.querySelector('[data-tenure-banner]').hidden").await);
+        minji.clicks("button[data-tenure-action=save]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert_eq!(minji.reads("dd.typed").await, format!("Mine {language}"));
+        assert_eq!(minji.complaints().await, [""; 0]);
+    }
+}

@@ -152,7 +152,9 @@ async fn server_restart_during_a_save_loses_nothing() {
     minji.sees("#shipping[data-tenure-state=held]").await;
     story.closes().await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.startsWith('No connection')").await;
+    minji
+        .waits_until("document.querySelector('[data-tenure-status]').textContent.startsWith('We do not know yet')")
+        .await;
     story.opens_again().await;
     minji.clicks("[data-tenure-check]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
@@ -223,5 +225,28 @@ async fn the_form_works_as_a_plain_post_without_scripts() {
         minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
         assert_eq!(minji.reads("dd.typed").await, format!("Plain {language}"));
         story.clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn save_whose_answer_was_lost_is_not_called_unsaved() {
+    let story = Story::begin().await;
+    for (language, told) in [("en", "We do not know yet"), ("ko", "저장되었는지 아직 알 수 없습니다")] {
+        let text = format!("Saved in silence, {language}");
+        let minji = types_a_message(&story, "minji", language, &text).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        let cut = "(window.send = fetch, window.fetch = (url, options) => /shipping$/.test(url)
+            ? send(url, options).then(() => Promise.reject(new TypeError())) : send(url, options), null)";
+        minji.finds::<()>(cut).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.sees("[data-tenure-check]").await;
+        let said = minji.reads("[data-tenure-status]").await;
+        assert!(said.starts_with(told), "{said}");
+        let versions = story.versions().await;
+        minji.photo(&format!("{language}-answer-lost")).await;
+        minji.finds::<()>("(window.fetch = send, null)").await;
+        minji.clicks("[data-tenure-check]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert_eq!((minji.reads("dd.typed").await, story.versions().await), (text, versions));
     }
 }

@@ -90,6 +90,36 @@ async fn a_reloaded_edit_form_keeps_its_lease() {
     assert_eq!(generation(&story).await, generation_at_first);
 }
 
+/// With the heartbeat interval of the shop: a page that sent no heartbeat by itself would lose its lease here.
+#[tokio::test(flavor = "multi_thread")]
+async fn typed_text_that_reload_or_back_restores_keeps_its_lease() {
+    let story = Story::begin().await;
+    let park = story.person_without_memory("park").await;
+    park.edits_the_order().await;
+    let generation_at_first = generation(&story).await;
+    park.types("[name=message]", "Ring twice").await;
+    for is_back in [false, true] {
+        if is_back {
+            park.clicks("header .brand").await;
+            story.until_remaining("a farewell", |left| left <= GRACE).await;
+            park.goes_back().await;
+        } else {
+            park.reloads().await;
+        }
+        park.sees("form[data-tenure-state=held]").await;
+        assert_eq!(park.value("[name=message]").await, "Ring twice");
+        // The release of the previous page and the first heartbeat of this one have both happened.
+        park.waits_until("performance.getEntriesByType('resource').filter((e) => /beat/.test(e.name)).length > 1")
+            .await;
+        park.presses("!").await;
+        story.clock.advance(MINUTE);
+        park.looks_away_and_back().await;
+        story.until_remaining("a beat after coming back", |left| left == FULL).await;
+        assert!(park.reads("[data-tenure-status]").await.starts_with("You have been editing since"));
+    }
+    assert_eq!(generation(&story).await, generation_at_first);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn leaving_without_saving_releases_the_order_silently() {
     let story = Story::begin().await;

@@ -42,7 +42,9 @@ async fn told(
     let member = frame.member.as_ref().ok_or_else(|| Problem::new(401, "session-expired", "Signed out"))?;
     let verdict = match kind {
         Kind::Note => shop.note_form(member, no, &read(shop, request).await?).await?,
-        Kind::Shipping | Kind::Edit => shop.order_form(member, no, &read(shop, request).await?).await?,
+        Kind::Shipping | Kind::Edit | Kind::Comparison => {
+            shop.order_form(member, no, &read(shop, request).await?).await?
+        }
     };
     Ok(Standing::new(frame, &member.owner(), kind, no, &verdict).told())
 }

@@ -10,9 +10,9 @@ use tenure::{
 
 use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
 use super::frame::Visit;
-use crate::domain::Order;
+use crate::domain::{Order, OrderNo};
 use crate::texts::{Html, Lang, field_label, line_of, shown};
-use crate::use_cases::{OrderView, Shop};
+use crate::use_cases::Shop;
 
 /// A differing field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,17 +217,9 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
     rows
 }
 
-/// The differences between text that was typed on an earlier version and the current order.
-pub(super) async fn since(
-    shop: &Shop,
-    visit: &Visit,
-    view: &OrderView,
-    seen: VersionToken<Order>,
-    typed: &Fields,
-) -> Vec<Row> {
-    // Without it everything that differs is shown as typed.
-    let opened = shop.order_in(&visit.member, view.order.no(), seen.version()).await.ok().flatten();
-    typed_rows(visit.frame.t, &view.order, opened.as_ref(), typed)
+/// The order that text was typed on, if it is still known. Without it everything that differs is taken for typed.
+pub(super) async fn opened(shop: &Shop, visit: &Visit, no: &OrderNo, seen: VersionToken<Order>) -> Option<Order> {
+    shop.order_in(&visit.member, no, seen.version()).await.ok().flatten()
 }
 
 /// The typed fields that the rows do not decide: for hidden fields beside them.

@@ -31,7 +31,10 @@ struct ConflictPage {
     /// The form in which the text is edited, if the lease of its own form has ended.
     spare: FormId,
     url: String,
+    /// The form in which the text was typed: its drafts have that name.
     kind: Kind,
+    /// What this page is for its heartbeats.
+    here: Kind,
     standing: Standing,
     no: OrderNo,
     title: Html,
@@ -156,12 +159,16 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         (None, Kind::Note) => Verdict::Free,
         (None, _) => decide(&member.owner(), Facts::of_a_look(None, blocker.into_iter().collect())),
     };
-    let standing = Standing::new(&frame, &member.owner(), kind, attempt.no, &verdict).quietly();
+    let here = if kind == Kind::Note { Kind::Note } else { Kind::Comparison };
+    let standing = Standing::new(&frame, &member.owner(), here, attempt.no, &verdict);
+    // Something else comes first, unless it cannot be saved now.
+    let standing = if standing.shows("save") { standing.quietly() } else { standing };
     let page = ConflictPage {
         f: frame.state(state),
         spare: FormId::random(),
         url: order_url(attempt.no),
         kind,
+        here,
         standing,
         no: attempt.no.clone(),
         title,

@@ -20,7 +20,7 @@ pub(crate) struct Style<'a> {
     pub(crate) readonly: bool,
 }
 
-/// The inputs of the delivery address; `base` has the order's values where they differ from the typed ones.
+/// The inputs of the delivery address; `base` is the order that the text was typed on.
 pub(crate) fn shipping_inputs(style: Style<'_>, typed: &Fields, base: &Fields) -> Vec<Input> {
     let t = style.t;
     let about = |name| match name {
@@ -51,16 +51,17 @@ pub(crate) struct LineInput {
     pub(crate) removed: bool,
 }
 
-/// The lines of the order, with the typed quantities. A line that the form did not have shows its own quantity.
-pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields) -> Vec<LineInput> {
+/// The lines of the order, with the typed quantities. A line that the form did not have shows its own quantity. `base` is as for
+/// [`shipping_inputs`].
+pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields, base: &Fields) -> Vec<LineInput> {
     let input = |line: &OrderLine| {
         let (name, removed) = (quantity(line.line_no()), typed.removes(line.line_no()));
         let own = line.quantity().to_string();
         // The field of a removed line contains the word for it; the line's own number returns when it stays.
         let value = typed.get(&name).filter(|_| !removed).unwrap_or(&own);
         let label = style.t.line_quantity(line.product());
-        let quantity =
-            Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly).base(&own);
+        let quantity = Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly);
+        let quantity = quantity.base(base.get(&name).unwrap_or(&own));
         let (product, price) = (line.product().to_owned(), style.t.money(line.price()));
         LineInput { line_no: line.line_no(), product, price, quantity, removed }
     };

@@ -59,10 +59,13 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     let typed = attempt.fields;
-    let mut rows = match attempt.seen {
-        _ if typed.is_blank() => Vec::new(),
-        Some(seen) => compare::since(shop, &visit, &view, seen, typed).await,
-        None => compare::typed_rows(visit.frame.t, &view.order, None, typed),
+    let opened = match attempt.seen {
+        Some(seen) => compare::opened(shop, &visit, attempt.no, seen).await,
+        None => None,
+    };
+    let mut rows = match typed.is_blank() {
+        true => Vec::new(),
+        false => compare::typed_rows(visit.frame.t, &view.order, opened.as_ref(), typed),
     };
     let frame = visit.frame;
     let (t, now) = (frame.t, view.order.version());
@@ -100,7 +103,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         has_text,
         is_done,
         inputs: shipping_inputs(style, typed, typed),
-        lines: line_inputs(style, &view.order, typed).into_iter().filter(is_typed).collect(),
+        lines: line_inputs(style, &view.order, typed, typed).into_iter().filter(is_typed).collect(),
         new_lines: new_line_inputs(style, typed),
         carried: attempt.carried(),
         form_id: FormId::random(),

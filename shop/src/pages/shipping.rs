@@ -45,7 +45,7 @@ struct ShippingPage {
     form_id: FormId,
     /// The secret of the lease that the first change acquires.
     lid: String,
-    /// Whether it is acquired before anything is typed: the form contains text already, or the policy requires it.
+    /// Whether it is acquired before anything is typed. Text that the form contains already counts as typed.
     at_once: bool,
     inputs: Vec<Input>,
     mistakes: Vec<Mistake>,
@@ -161,8 +161,8 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
     };
     let standing = Standing::new(&visit.frame, &member.owner(), Kind::Shipping, no, &decide(&member.owner(), facts));
     let lid = key.lock_id(member.id().as_str(), form_id).reveal();
-    let rows = if moved { compare::since(shop, &visit, &view, version, fields).await } else { Vec::new() };
-    page(shop, visit, attempt, &view, Opened { form_id, lid, version, standing, rows })
+    let typed_on = if moved { compare::opened(shop, &visit, no, version).await } else { None };
+    page(shop, visit, attempt, &view, Opened { form_id, lid, version, standing, typed_on })
 }
 
 /// The data of an opened form besides its text.
@@ -171,18 +171,19 @@ struct Opened {
     lid: String,
     version: VersionToken<Order>,
     standing: Standing,
-    /// The differences to the current order, if that has changed.
-    rows: Vec<Row>,
+    /// The order that the text was typed on, if it has changed since, and is still known.
+    typed_on: Option<Order>,
 }
 
 fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opened: Opened) -> Response {
-    let Opened { form_id, lid, version, standing, rows } = opened;
+    let Opened { form_id, lid, version, standing, typed_on } = opened;
     let (frame, no, fields) = (visit.frame, attempt.no, attempt.fields);
     let (t, own, is_blank) = (frame.t, Fields::of_shipping(view.order.shipping()), fields.is_blank());
     let read = if is_blank || fields.has("edit-first") { Ok(()) } else { read_shipping(t, fields).map(drop) };
     let mistakes = read.err().unwrap_or_default();
     let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
     let moved = version != view.order.token();
+    let base = typed_on.as_ref().map_or_else(|| own.clone(), |order| Fields::of_shipping(order.shipping()));
     let page = ShippingPage {
         url: order_url(no),
         no: no.clone(),
@@ -190,11 +191,11 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
         version,
         form_id,
         lid,
-        at_once: !is_blank || shop.acquire() == Acquire::OnOpen,
-        inputs: shipping_inputs(style, if is_blank { &own } else { fields }, &own),
+        at_once: shop.acquire() == Acquire::OnOpen,
+        inputs: shipping_inputs(style, if is_blank { &own } else { fields }, &base),
         returned: !is_blank && mistakes.is_empty() && !moved,
         moved: moved.then(|| t.moved_since(frame.latest(&view.changes))),
-        rows,
+        rows: if moved { compare::typed_rows(t, &view.order, typed_on.as_ref(), fields) } else { Vec::new() },
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,

@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Edit,
     /// The operators' note: its lock excludes nobody.
     Note,
+    /// The comparison of a refused form of an order with the changes of others: nothing is typed there.
+    Comparison,
 }
 
 impl Kind {
@@ -33,6 +35,7 @@ impl Kind {
             Kind::Shipping => "shipping",
             Kind::Edit => "edit",
             Kind::Note => "note",
+            Kind::Comparison => "comparison",
         }
     }
 
@@ -49,14 +52,14 @@ impl Kind {
     /// The lock policy of its aggregate.
     fn policy(self) -> LockPolicy {
         match self {
-            Kind::Shipping | Kind::Edit => use_cases::order_policy(),
+            Kind::Shipping | Kind::Edit | Kind::Comparison => use_cases::order_policy(),
             Kind::Note => use_cases::note_policy(),
         }
     }
 
     /// The kind with this code.
     pub(crate) fn from_code(code: &str) -> Option<Kind> {
-        [Kind::Shipping, Kind::Edit, Kind::Note].into_iter().find(|kind| kind.code() == code)
+        [Kind::Shipping, Kind::Edit, Kind::Note, Kind::Comparison].into_iter().find(|kind| kind.code() == code)
     }
 }
 
@@ -85,7 +88,7 @@ impl Standing {
     /// The state of this form, for the viewer.
     pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
         let (state, said) = words(f, kind, verdict);
-        let actions = actions(verdict);
+        let actions = actions(kind, verdict);
         let told = HeartbeatResponse::new(me, verdict).under(&kind.policy());
         let told = told.state(state).said(said.plain()).actions(actions.iter().copied());
         let told = if let Verdict::Saved = verdict { told.next(order_url(no)) } else { told };
@@ -124,9 +127,10 @@ impl Standing {
     }
 }
 
-fn actions(verdict: &Verdict<OrderState>) -> Vec<&'static str> {
+fn actions(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
     match verdict {
         verdict if verdict.saving() != Saving::Refused => vec!["save"],
+        Verdict::Elsewhere { .. } | Verdict::Taken { .. } if kind == Kind::Comparison => vec!["retry"],
         Verdict::Elsewhere { ended: None, .. } => vec!["move", "retry"],
         Verdict::Taken { ended: None, .. } => vec!["retry"],
         Verdict::Elsewhere { .. } | Verdict::Taken { .. } | Verdict::Ended { .. } => vec!["again"],
@@ -147,6 +151,15 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
             ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyShipped { state: *state })))
         }
         Verdict::Editing { lease, others, .. } if kind == Kind::Note => ("OE-24", note(f, lease, others)),
+        // The form of the compared text was sent, so how its lease ended says nothing.
+        Verdict::Elsewhere { holder, .. } if kind == Kind::Comparison => {
+            ("LP-16", t.compared_elsewhere(f.at(holder.since)))
+        }
+        Verdict::Taken { holder, .. } if kind == Kind::Comparison => {
+            ("LP-1", t.compared_held(&holder.owner, f.at(holder.since)))
+        }
+        Verdict::Ended { why, .. } if kind == Kind::Comparison => ("OE-11", t.compared_ended(ended(f, why))),
+        Verdict::Free if kind == Kind::Comparison => ("OE-0b", "".into()),
         Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
         Verdict::Editing { lease, .. } => ("OE-1", t.you_edit_since(f.at(lease.since))),
         Verdict::Outdated { moved, .. } => ("OE-25", t.standing_outdated(who(f, kind, moved))),

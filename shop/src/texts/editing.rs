@@ -35,8 +35,9 @@ texts! {
         "The text that you typed is back in the form. It is not saved yet.",
         "입력하셨던 내용을 양식에 다시 채웠습니다. 아직 저장되지 않았습니다.";
     moved_since(who):
-        "{who} That was after you typed this. Here is what differs; when you save, you can choose field by field.",
-        "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같으며, 저장할 때 항목마다 고를 수 있습니다.";
+        "{who} That was after you typed this. Here is what differs.",
+        "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같습니다.";
+    moved_choice: "When you save, you can choose field by field.", "저장할 때 항목마다 고를 수 있습니다.";
 
     time_left: "Time left", "남은 시간";
     edit_again: "Edit again with my text", "내 내용으로 다시 수정";

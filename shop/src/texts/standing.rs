@@ -11,8 +11,8 @@ texts! {
         "The order is not there any more, or not for you to see. Anything typed here stays, and can be copied.",
         "주문이 더 이상 없거나 볼 수 없게 되었습니다. 여기에 입력하는 내용은 그대로 남으며 복사할 수 있습니다.";
     standing_resumed:
-        "You were away, and nobody changed the order. You can go on.",
-        "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
+        "Your time to edit had run out, but nobody changed the order meanwhile. You can go on.",
+        "편집 시간이 끝났었지만 그사이 주문을 바꾼 사람은 없습니다. 계속 수정하세요.";
     standing_lapsed_free:
         "The order is not reserved for you any more. Nobody has changed it: go on typing, and it is yours again.",
         "편집 시간이 끝났지만 그사이 주문을 바꾼 사람은 없습니다. 계속 입력하면 다시 수정할 수 있습니다.";
@@ -40,6 +40,16 @@ texts! {
         "{ended} Nobody has changed it since. Anything typed here stays.",
         "{ended} 그사이 바꾼 사람은 없습니다. 여기에 입력하는 내용은 그대로 남습니다.";
 
+    compared_held(name, time):
+        "{name} has been editing since {time}. As soon as that is over, you can save here.",
+        "{time}부터 {name} 님이 수정하고 있습니다. 끝나면 여기에서 저장할 수 있습니다.";
+    compared_elsewhere(time):
+        "You have been editing since {time}, in another tab or on another device. As soon as that is over, you can save here.",
+        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다. 그쪽을 끝내면 여기에서 저장할 수 있습니다.";
+    compared_ended(ended):
+        "{ended} To go on with your change, press [Edit mine first].",
+        "{ended} 변경을 이어서 하려면 [내 변경 다시 고치기]를 누르세요.";
+
     js_offline:
         "No connection. Until {time} nobody else can edit the order, and what you type is kept in this browser.",
         "연결이 끊겼습니다. {time}까지는 다른 사람이 수정할 수 없고, 입력한 내용은 이 브라우저에 남아 있습니다.";
@@ -65,8 +75,8 @@ texts! {
         "계속 수정하고 계신가요? {time}에 편집이 끝납니다. 아무 키나 누르면 계속됩니다.";
     js_saving: "Saving …", "저장하는 중…";
     js_unknown:
-        "We do not know yet whether it was saved. Nothing that you typed is lost, and it is saved at most once.",
-        "저장되었는지 아직 알 수 없습니다. 입력한 내용은 그대로 있으며, 두 번 저장되지 않습니다.";
+        "We do not know yet whether it was saved. What you typed is kept here, this page asks again by itself, and nothing is saved twice.",
+        "저장되었는지 아직 알 수 없습니다. 입력한 내용은 그대로 있으며, 이 페이지가 다시 확인합니다. 두 번 저장되지 않습니다.";
     js_unsent:
         "No connection, so it is not saved yet. What you typed is kept here, and is sent when the connection is back.",
         "연결이 끊겨 아직 저장하지 못했습니다. 입력한 내용은 그대로 있으며, 연결되면 다시 보냅니다.";

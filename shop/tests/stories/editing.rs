@@ -7,9 +7,10 @@ use tenure::{
     LockKey, LockManager,
     lease::{LeaseLossReason, PastLease},
 };
+use tenure_web::form_id::FormId;
 use tenure_web::leases::PARTING_GRACE;
 
-use super::support::{ORDER, Server, TTL, token};
+use super::support::{Form, ORDER, Server, TTL, token};
 
 const EDIT: &str = "/orders/2026-000300/edit";
 const SAVE: &str = "/orders/2026-000300/edit/save";
@@ -276,4 +277,40 @@ async fn a_shipped_order_cannot_be_opened_for_editing() {
     park.submit(park.open(ORDER).await.form(START)).await.is(200);
     minji.submit(press).await.is(409);
     assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn form_of_an_order_that_is_shipped_anyway_lets_go_of_its_lease() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.form(SAVE);
+    let warned = park.submit(park.open(ORDER).await.form(START)).await;
+    park.submit(warned.is(423).form(START)).await.is(200);
+    let (status, told) = minji.beat("edit", &form, "keep").await;
+    assert_eq!((status, &told["state"]), (200, &"OE-15".into()));
+    assert_eq!(server.held().await, [], "nobody waits for it in the list of locks");
+    assert_eq!(minji.beat("edit", &form, "keep").await.1["state"], "OE-15");
+}
+
+#[tokio::test]
+async fn text_on_an_older_version_is_compared_with_what_it_was_typed_on() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    for (kind, action) in [("shipping", "shipping"), ("edit", "edit/save")] {
+        let path = format!("/orders/{ORDER}/{action}");
+        let open = if kind == "edit" { minji.edit(ORDER).await } else { minji.get(&path).await };
+        let form = open.form(&path).with("message", &format!("Ring at the {kind}"));
+        minji.submit(Form { action: LEAVE.to_owned(), ..form.clone() }).await.is(200);
+        let shipping = format!("/orders/{ORDER}/shipping");
+        let theirs = park.get(&shipping).await.form(&shipping).with("receiver.name", &format!("Lee {kind}"));
+        park.submit(theirs).await.is(200);
+        let again = Form { action: format!("/orders/{ORDER}/{kind}"), ..form }
+            .with("edit-first", "1")
+            .with("next-form", &FormId::random().to_string());
+        let back = minji.submit(again).await;
+        back.is(200).says(&format!("Ring at the {kind}")).says("Here is what differs");
+        // A draft of this form has what its person typed, and not what was the same when they began.
+        assert!(!back.html.contains(&format!("data-base=\"Lee {kind}\"")), "{}", back.html);
+        minji.submit(back.form(LEAVE)).await.is(200);
+    }
 }

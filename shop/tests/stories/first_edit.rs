@@ -141,9 +141,9 @@ async fn stale_text_gets_no_lock_and_is_compared_at_the_save() {
     assert_eq!(server.held().await, []);
     let met = minji.submit(hers).await;
     assert_eq!(met.is(409).says("경비실").says("한강대로 2").state(), "CP-1");
-    // From there on it is a form for the current version, which may have the lock.
+    // From there on it is a form for the current version, which may have the lock: text beside the order's own is a first change.
     let first = minji.submit(met.press(SHIPPING, "edit-first")).await;
-    assert!(first.is(200).html.contains("data-acquire=\"open\""), "{}", first.html);
+    assert!(first.is(200).html.contains("data-base="), "{}", first.html);
     let form = first.form(SHIPPING);
     assert_eq!((form.value("version"), begin(&minji, &form).await.0.as_str()), (token(ORDER, 2).as_str(), "held"));
     minji.submit(form).await.is(200).says("경비실").says("한강대로 2");

@@ -401,3 +401,19 @@ async fn ended_session_elsewhere_frees_its_orders() {
     here.submit(here.get("/account").await.form("/account/sign-out-everywhere")).await.is(200);
     assert_eq!(server.held().await, []);
 }
+
+#[tokio::test]
+async fn form_of_an_ended_session_is_sent_once_after_signing_in_again() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let path = format!("/orders/{ORDER}/shipping");
+    let form = minji.get(&path).await.form(&path).with("message", NEW);
+    let out = minji.get("/orders").await.form("/sign-out");
+    minji.submit(out).await.is(200);
+    let kept = minji.submit(form).await;
+    kept.is(401).says(NEW);
+    let sign_in = minji.get("/sign-in").await.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
+    minji.submit(sign_in).await.is(200);
+    minji.submit(kept.form(&path)).await.is(200);
+    assert_eq!(server.order(ORDER).await.0.shipping().message(), NEW);
+}

@@ -103,15 +103,11 @@ pub(super) async fn draw(
     match (&verdict, no_lock) {
         (Verdict::Editing { lease, .. } | Verdict::Outdated { lease: Some(lease), .. }, _) => {
             let lease = lease.clone();
-            let rows = match attempt.seen.filter(|_| moved) {
-                Some(seen) if attempt.fields.is_blank() => {
-                    let own = Fields::of_shipping(view.order.shipping()).with_lines(view.order.lines());
-                    compare::since(shop, &visit, &view, seen, &own).await
-                }
-                Some(seen) => compare::since(shop, &visit, &view, seen, attempt.fields).await,
-                None => Vec::new(),
+            let opened = match attempt.seen.filter(|_| moved) {
+                Some(seen) => compare::opened(shop, &visit, attempt.no, seen).await,
+                None => None,
             };
-            editing(visit, attempt, (form, id), &view, &lease, &verdict, (mistakes, rows))
+            editing(visit, attempt, (form, id), &view, opened.as_ref(), &lease, &verdict, mistakes)
         }
         (Verdict::Saved, _) => problem::already_saved(visit.frame, attempt.no),
         (Verdict::Frozen(_), _) => {
@@ -140,9 +136,10 @@ fn editing(
     attempt: Attempt<'_>,
     (form_id, id): (FormId, LockId),
     view: &OrderView,
+    opened: Option<&Order>,
     lease: &Holder,
     verdict: &Verdict<OrderState>,
-    (mistakes, rows): (Vec<Mistake>, Vec<Row>),
+    mistakes: Vec<Mistake>,
 ) -> Response {
     let (frame, order) = (visit.frame, &view.order);
     let Attempt { no, seen, fields, .. } = attempt;
@@ -151,6 +148,8 @@ fn editing(
     // Text keeps the version that it was typed on, so that saving it detects the changes of others.
     let (version, now) = (seen.unwrap_or(order.token()), order.token());
     let own = Fields::of_shipping(order.shipping()).with_lines(order.lines());
+    let base =
+        opened.map_or_else(|| own.clone(), |order| Fields::of_shipping(order.shipping()).with_lines(order.lines()));
     let typed = if is_blank { &own } else { fields };
     let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
     // Text from the shipping form has no lines.
@@ -172,13 +171,13 @@ fn editing(
         next_form: FormId::random(),
         until: frame.at(frame.now + SignedDuration::try_from(lease.remaining).unwrap_or_default()).with_zone(),
         left: left(t, lease.remaining),
-        inputs: shipping_inputs(style, typed, &own),
-        lines: line_inputs(style, order, typed).into_iter().filter(|line| is_known(line.line_no)).collect(),
+        inputs: shipping_inputs(style, typed, &base),
+        lines: line_inputs(style, order, typed, &base).into_iter().filter(|line| is_known(line.line_no)).collect(),
         new_lines: new_line_inputs(style, typed),
         gone_lines: gone.collect(),
         returned: !is_blank && !goes_on && mistakes.is_empty() && !has_moved,
         moved: has_moved.then(|| t.moved_since(frame.latest(&view.changes))),
-        rows,
+        rows: if has_moved { compare::typed_rows(t, order, opened, typed) } else { Vec::new() },
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,
