@@ -211,8 +211,8 @@ impl<A: Aggregate> Beat<A> {
     /// cannot be changed any more, if so.
     ///
     /// A lock is granted only for the version with which the form was opened: text for an older one has to be compared when it is
-    /// saved, and would meanwhile block people whose text is current. The lease of an aggregate that cannot be changed any more is released. A repeated request returns the same lease. The person's own
-    /// lease of a page that was left a moment ago blocks nobody.
+    /// saved, and would meanwhile block people whose text is current. The lease of an aggregate that cannot be changed any more is
+    /// released. A repeated request returns the same lease. The person's own lease of a page that was left a moment ago blocks nobody.
     ///
     /// # Errors
     /// 404 if the aggregate was deleted; 400 for the version of another one; 429 at a limit; 503 if the database did
