@@ -24,7 +24,9 @@ const FILE: &str = "TENURE_BUSY_FILE";
 const PROCESSES: usize = 5;
 const WRITERS: usize = 4;
 const FOR: Duration = Duration::from_secs(6);
-const TTL: Duration = Duration::from_secs(3);
+/// Twice as long as an operation waits for its turn at most: a heartbeat that gets none is an error before the lease ends.
+const TTL: Duration = Duration::from_secs(10);
+const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// One of the processes: it writes without a pause, and keeps a lease alive like an open form. It prints the longest
 /// duration of a heartbeat, in milliseconds, and the number of its writes.
@@ -58,7 +60,7 @@ async fn one_process() {
     let lease = locks.try_lock(&LockKey::new("Form", name.clone()), &Owner::new("kim", "Kim")).await.unwrap();
     let (mut longest, mut lost) = (Duration::ZERO, 0);
     while begun.elapsed() < FOR {
-        tokio::time::sleep(TTL / 3).await;
+        tokio::time::sleep(HEARTBEAT).await;
         let asked = Instant::now();
         let kept = locks.keep_alive(&[lease.id().clone()]).await;
         longest = longest.max(asked.elapsed());
@@ -94,7 +96,6 @@ fn heartbeat_gets_to_write_beside_busy_processes() {
         let report = said.lines().find_map(|line| line.strip_prefix("report ")).unwrap();
         println!("{report}");
         let report: Vec<u128> = report.split(' ').map(|number| number.parse().unwrap()).collect();
-        assert_eq!(report[1], 0, "a lease was lost: {said}");
-        assert!(report[0] < TTL.as_millis() / 3, "a heartbeat took {} ms", report[0]);
+        assert_eq!(report[1], 0, "a heartbeat got no turn: {said}");
     }
 }
