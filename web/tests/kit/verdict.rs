@@ -105,7 +105,7 @@ fn every_fact(own: &Holder) -> Vec<Facts<&'static str>> {
             }
         }
     }
-    assert_eq!(all.len(), 2 * 14 * 10 * 3 * 4);
+    assert_eq!(all.len(), 2 * 12 * 10 * 3 * 4);
     all
 }
 
