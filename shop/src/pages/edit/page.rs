@@ -107,7 +107,7 @@ pub(super) async fn draw(
                 Some(seen) => compare::opened(shop, &visit, attempt.no, seen).await,
                 None => None,
             };
-            editing(visit, attempt, (form, id), &view, opened.as_ref(), &lease, &verdict, mistakes)
+            editing(visit, attempt, (form, id), (&view, opened.as_ref()), &lease, &verdict, mistakes)
         }
         (Verdict::Saved, _) => problem::already_saved(visit.frame, attempt.no),
         (Verdict::Frozen(_), _) => {
@@ -135,8 +135,7 @@ fn editing(
     visit: Visit,
     attempt: Attempt<'_>,
     (form_id, id): (FormId, LockId),
-    view: &OrderView,
-    opened: Option<&Order>,
+    (view, opened): (&OrderView, Option<&Order>),
     lease: &Holder,
     verdict: &Verdict<OrderState>,
     mistakes: Vec<Mistake>,
