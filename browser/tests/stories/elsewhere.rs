@@ -55,7 +55,7 @@ const HIDDEN: &str = "<input type=hidden name=csrf value=c><input type=hidden na
     <div data-tenure-banner hidden><p data-tenure-status></p><a data-tenure-signin href=/gate hidden>Sign in</a>
     <div hidden data-tenure-texts data-text-free='No connection.' data-text-free-signed-out='Signed out.'
       data-text-offline='No connection.' data-text-signed-out='Signed out.' data-text-saving='Saving' data-text-failed='It was not saved.'
-      data-text-unsent='Not sent yet.' data-text-busy='Busy.'></div></div>";
+      data-text-unknown='No answer yet.' data-text-unsent='Not sent yet.' data-text-busy='Busy.'></div></div>";
 
 /// The opening tag of a form of Kim's, with these further attributes.
 fn form(attributes: &str) -> String {
@@ -407,7 +407,7 @@ async fn a_gateway_whose_session_ended_is_signed_out() {
 async fn an_answer_that_is_not_ours_keeps_the_text() {
     let story = Story::begin().await;
     for (status, told) in
-        [(500, "It was not saved."), (413, "It was not saved."), (200, "Not sent yet."), (503, "Busy.")]
+        [(500, "It was not saved."), (413, "It was not saved."), (200, "No answer yet."), (503, "Busy.")]
     {
         let (elsewhere, kim) = kim_types(&story, "plain").await;
         *elsewhere.gateway.lock().expect("no panic") = Some(Gateway::Page(status));
