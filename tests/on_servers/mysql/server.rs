@@ -255,7 +255,8 @@ async fn deadlines_are_exact_to_milliseconds_for_all_operations() {
     let mut holder = db.begin_within(Wait::Within(Duration::from_secs(60))).await.unwrap();
     pins.find(&mut holder, &id, LockMode::PessimisticWrite).await.unwrap();
     pins.insert(&mut holder, Pinned { id: new.clone(), count: 0 }).await.unwrap();
-    let mut late = Duration::ZERO;
+    // By operation, the least of all: a busy machine delays one or the other, and a wrong deadline each of them.
+    let mut late = [Duration::MAX; 3];
     for millis in [120, 200, 300, 400] {
         let (budget, asked) = (Duration::from_millis(millis), Instant::now());
         let mut tx = db.begin_within(Wait::Within(budget)).await.unwrap();
@@ -271,15 +272,15 @@ async fn deadlines_are_exact_to_milliseconds_for_all_operations() {
         let mut tx = db.begin_within(Wait::Within(budget)).await.unwrap();
         let insert = pins.insert(&mut tx, Pinned { id: new.clone(), count: 0 }).await.map(drop);
         let inserted = asked.elapsed();
-        for (refused, took) in [(load, loaded), (save, saved), (insert, inserted)] {
+        for ((refused, took), late) in [(load, loaded), (save, saved), (insert, inserted)].into_iter().zip(&mut late) {
             assert!(matches!(refused, Err(Error::Database(DatabaseError::LockTimeout { .. }))), "{refused:?}");
             // The server counts by a clock of its own.
             assert!(took + Duration::from_millis(1) >= budget, "{took:?} of {budget:?}");
-            late = late.max(took.saturating_sub(budget));
+            *late = took.saturating_sub(budget).min(*late);
         }
     }
-    // Generous, because the machine may be busy. Alone it is 1 to 2 ms; by the whole seconds of the server it would be 600.
-    assert!(late < Duration::from_millis(500), "late by {late:?}");
+    // Alone it is 1 to 2 ms; by the whole seconds of the server it would be at least 600.
+    assert!(late.iter().all(|late| *late < Duration::from_millis(500)), "late by {late:?}");
     holder.rollback().await.unwrap();
 }
 
