@@ -22,7 +22,6 @@ create table if not exists tenure_lock (
     ttl         bigint not null,                 -- what a heartbeat sets, in milliseconds
     hard_until  bigint not null,                 -- no heartbeat moves the expiry beyond this
     ended       boolean not null default false,  -- released or broken before it expired
-    verdict     tinyint not null default 0,      -- without meaning: a row that has to be written changes it
     active_at   bigint not null default 0,       -- the last input of its person
     idle_limit  bigint,                          -- how long it goes on without input, in milliseconds; null: no limit
     owner_role  text,                            -- the role of the owner
@@ -31,9 +30,8 @@ create table if not exists tenure_lock (
     index tenure_lock_owner (owner_id(64))
 ) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
 
--- How leases ended: append-only. It answers whoever shows an old lock id, and who overwrote whom. Three indexes: the
--- ends of one key in their order; those of one owner and those of all, the latest first. The last one also finds what
--- is to be swept. Each costs every release a little.
+-- How leases ended: append-only. It explains an old lock id, and says who overwrote whom. Two indexes: the ends of one
+-- key in their order; and all, the latest first, which also finds what is to be swept. Each costs every release a little.
 create table if not exists tenure_lock_history (
     lock_hash  binary(32) not null primary key,  -- of the lease that ended
     kind       varbinary(255) not null,          -- the aggregate's type

@@ -8,7 +8,8 @@ $$ select coalesce(given, (extract(epoch from clock_timestamp()) * 1000)::bigint
 
 -- Offline locks. One row per key, kept after the lease has ended: the generation (the fencing number) must never
 -- fall. There is no index on expires_at, on purpose: with one, no heartbeat could be a HOT update. The lock hash has
--- a unique index, so that taking over is an update of a key, and waits for whoever holds the row FOR KEY SHARE.
+-- a unique index, so that taking over is an update of a key, and waits for each transaction that holds the row FOR KEY
+-- SHARE.
 create table tenure_lock (
     kind        text collate "C" not null,       -- the aggregate's type
     id          text collate "C" not null,       -- the aggregate's id
@@ -33,9 +34,8 @@ create table tenure_lock (
 -- To release all that an owner holds. It changes only with a change of hands, so heartbeats stay HOT updates.
 create index tenure_lock_owner on tenure_lock (owner_id);
 
--- How leases ended: append-only. It answers whoever shows an old lock id, and who overwrote whom. Three indexes: the
--- ends of one key in their order; those of one owner and those of all, the latest first. The last one also finds what
--- is to be swept. Each costs every release a little.
+-- How leases ended: append-only. It explains an old lock id, and says who overwrote whom. Two indexes: the ends of one
+-- key in their order; and all, the latest first, which also finds what is to be swept. Each costs every release a little.
 create table tenure_lock_history (
     lock_hash  bytea not null primary key,      -- of the lease that ended
     kind       text collate "C" not null,       -- the aggregate's type

@@ -27,9 +27,8 @@ create table tenure_lock (
 -- To release all that an owner holds. It changes only with a change of hands.
 create index tenure_lock_owner on tenure_lock (owner_id);
 
--- How leases ended: append-only. It answers whoever shows an old lock id, and who overwrote whom. Three indexes: the
--- ends of one key in their order; those of one owner and those of all, the latest first. The last one also finds what
--- is to be swept. Each costs every release a little.
+-- How leases ended: append-only. It explains an old lock id, and says who overwrote whom. Two indexes: the ends of one
+-- key in their order; and all, the latest first, which also finds what is to be swept. Each costs every release a little.
 create table tenure_lock_history (
     row        integer primary key,         -- rows lie in the order in which they were written; lock hashes are random
     lock_hash  blob not null unique,        -- of the lease that ended
