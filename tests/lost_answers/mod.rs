@@ -9,6 +9,30 @@ use tenure::{
 };
 use testkit::{Kind, Proxy};
 
+/// One test for each case, on this kind of server.
+macro_rules! cases {
+    ($kind:expr) => {
+        $crate::lost_answers::cases! { $kind;
+            lost_commit_without_an_operation_id_is_unknown,
+            a_commit_that_arrived_is_said_to_have_succeeded,
+            commit_that_never_arrived_is_reported_as_failed,
+            retried_deposit_happens_once_over_any_lost_response,
+            save_ends_at_its_limit_on_a_silent_network,
+            load_and_lock_end_in_time_on_a_silent_network,
+            commit_without_a_response_in_time_is_unknown,
+            lost_lock_response_is_unknown_and_can_be_repeated,
+            lost_lock_request_that_nobody_can_repeat_is_undone
+        }
+    };
+    ($kind:expr; $($case:ident),+) => {$(
+        #[tokio::test]
+        async fn $case() {
+            $crate::lost_answers::$case($kind).await;
+        }
+    )+};
+}
+pub(crate) use cases;
+
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "account")]
 struct Account {

@@ -8,26 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::lost_answers;
 
-macro_rules! cases {
-    ($($case:ident),+) => {$(
-        #[tokio::test]
-        async fn $case() {
-            lost_answers::$case(Kind::Postgres).await;
-        }
-    )+};
-}
-
-cases!(
-    lost_commit_without_an_operation_id_is_unknown,
-    a_commit_that_arrived_is_said_to_have_succeeded,
-    commit_that_never_arrived_is_reported_as_failed,
-    retried_deposit_happens_once_over_any_lost_response,
-    save_ends_at_its_limit_on_a_silent_network,
-    load_and_lock_end_in_time_on_a_silent_network,
-    commit_without_a_response_in_time_is_unknown,
-    lost_lock_response_is_unknown_and_can_be_repeated,
-    lost_lock_request_that_nobody_can_repeat_is_undone
-);
+lost_answers::cases!(Kind::Postgres);
 
 #[tokio::test]
 async fn unanswered_requests_block_nobody_else() {
