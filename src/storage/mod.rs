@@ -21,7 +21,7 @@ pub(crate) use crate::lease::operations::{
     Attempt, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver,
 };
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
-use crate::row_lock::mode::{LockMode, Wait};
+use crate::row_lock::{LockMode, Wait};
 use crate::storage::operation::OperationId;
 use crate::version::conflict::Change;
 

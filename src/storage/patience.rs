@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 
 /// The least time limit of an answer, even if less time is left. After that the connection is closed: a slow server cannot be distinguished from a
 /// dead one, and a transaction that has spent its budget may still have to commit.

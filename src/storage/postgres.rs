@@ -42,7 +42,7 @@ use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;

@@ -8,7 +8,7 @@ use tracing::field::Empty;
 
 use crate::error::{BreakError, DatabaseError, Error, LeaseError, LockError, TakeOverError};
 use crate::lease::{Holder, Lease, LeaseLossReason, NoLock};
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 use crate::storage::patience;
 use crate::telemetry::metrics::Metrics;
 

@@ -9,7 +9,7 @@ use crate::aggregate::schema::{self, SchemaReport};
 use crate::error::DatabaseError;
 use crate::lock_table::batch::Batcher;
 use crate::lock_table::grants::Grants;
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 use crate::storage::capabilities::Capabilities;
 use crate::storage::diagnosis::Diagnosis;
 use crate::storage::{Address, DriverOptions};

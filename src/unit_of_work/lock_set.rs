@@ -7,7 +7,7 @@ use crate::aggregate::value::Value;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
 use crate::error::Error;
 use crate::lease::LockKey;
-use crate::row_lock::mode::LockMode;
+use crate::row_lock::LockMode;
 use crate::unit_of_work::repository::loaded;
 use crate::unit_of_work::transaction::Transaction;
 

@@ -6,7 +6,7 @@ use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
 use crate::error::{DatabaseError, Error};
 use crate::lease::LockKey;
-use crate::row_lock::mode::LockMode;
+use crate::row_lock::LockMode;
 use crate::unit_of_work::repository::{Repository, loaded};
 
 impl<A: Aggregate> Repository<A> {

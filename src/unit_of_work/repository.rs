@@ -11,7 +11,7 @@ use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
 use crate::error::{DatabaseError, Error};
 use crate::lease::LockKey;
-use crate::row_lock::mode::LockMode;
+use crate::row_lock::LockMode;
 use crate::storage::Saved;
 use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;

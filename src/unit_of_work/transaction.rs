@@ -10,7 +10,7 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::{DatabaseError, Error};
 use crate::lease::{LockId, LockKey, Owner};
-use crate::row_lock::mode::{LockMode, Wait};
+use crate::row_lock::{LockMode, Wait};
 use crate::storage::operation::{OperationId, resolve};
 use crate::storage::{Authorship, Backend, BackendTransaction, Save, Saved};
 use crate::telemetry::work::traced;

@@ -8,7 +8,7 @@ use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded};
 use crate::error::{Error, UpdateError};
 use crate::lease::{LockId, LockKey, Owner};
-use crate::row_lock::mode::{LockMode, Wait};
+use crate::row_lock::{LockMode, Wait};
 use crate::storage::Authorship;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::repeatable::RepeatableUpdate;

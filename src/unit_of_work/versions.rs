@@ -6,7 +6,7 @@ use crate::aggregate::Stored;
 use crate::aggregate::mapping::Mapping;
 use crate::aggregate::version::Version;
 use crate::lease::LockKey;
-use crate::row_lock::mode::LockMode;
+use crate::row_lock::LockMode;
 
 /// The versions of one transaction.
 #[derive(Debug, Default)]

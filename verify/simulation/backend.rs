@@ -16,7 +16,7 @@ use crate::lease::engine::{self, Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::operations::{LockAnswer, LockHash, LockOp};
 use crate::lease::{HeldByType, LockKey};
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 use crate::storage::operation::OperationId;
 use crate::storage::{Backend, BackendTransaction, Capabilities, Connections, Granularity, Slice, SweptRows};
 use crate::version::conflict::Change;

@@ -12,7 +12,7 @@ use crate::error::DatabaseError;
 use crate::lease::engine::{self, Answer, Changes, Operation, decide};
 use crate::lease::operations::{KeyState, Proof, Resumption};
 use crate::lease::{Holder, LockKey, NoLock};
-use crate::row_lock::mode::{LockMode, Wait};
+use crate::row_lock::{LockMode, Wait};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, EndSession, Save, Saved};
 use crate::version::conflict::Change;

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{Answer, MOST, Waiting};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 use crate::storage::{Backend, LockAnswer, LockHash, LockOp, LockRequest, patience};
 
 /// Requests that are sent together: no two with the same key or lock id, except that many may try to acquire one key.

@@ -13,7 +13,7 @@ use super::errors::{classify, classify_commit};
 use super::operation;
 use super::session::Session;
 use crate::error::DatabaseError;
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 use crate::storage::operation::OperationId;
 use crate::storage::server::checkout::{self, Silence};
 use crate::storage::server::durability::Refusals;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 
 /// The prefix of a MariaDB statement that waits for no row and no table.
 const AT_ONCE: &str = "set statement innodb_lock_wait_timeout = 0, lock_wait_timeout = 0 for ";

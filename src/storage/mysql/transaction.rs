@@ -14,7 +14,7 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
-use crate::row_lock::mode::LockMode;
+use crate::row_lock::LockMode;
 use crate::storage::aggregates;
 use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;

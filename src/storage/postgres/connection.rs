@@ -14,7 +14,7 @@ use super::operation;
 use super::overdue::Cancellations;
 use super::pools::Pools;
 use crate::error::DatabaseError;
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 use crate::storage::operation::OperationId;
 use crate::storage::server::recent::Kept;
 use crate::storage::server::reserve;

@@ -15,7 +15,7 @@ use super::file::File;
 use super::turns::{Priority, Turns};
 use super::{holder, lent};
 use crate::error::DatabaseError;
-use crate::row_lock::mode::Wait;
+use crate::row_lock::Wait;
 use crate::storage::{Effect, EndSession, patience};
 
 /// The writing connection. It stays open until the database is closed: SQLite deletes the files beside the database with the last one.
