@@ -167,6 +167,11 @@ impl DatabaseError {
         }
     }
 
+    /// Whether a row with this key exists already.
+    pub(crate) fn is_duplicate(&self) -> bool {
+        matches!(self, DatabaseError::Constraint(violation) if violation.kind == ConstraintKind::Unique)
+    }
+
     #[cfg(feature = "postgres")]
     pub(crate) fn is_lock_timeout(&self) -> bool {
         matches!(self, DatabaseError::LockTimeout { .. })

@@ -14,6 +14,7 @@ use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
+use crate::db::{Connection, RowLock};
 use crate::error::DatabaseError;
 use crate::lease::engine::{self, Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
@@ -22,10 +23,10 @@ pub(crate) use crate::lease::operations::{
 };
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
 use crate::row_lock::{LockMode, Wait};
-use crate::storage::operation::OperationId;
+use crate::store;
+use crate::store::operation::OperationId;
 use crate::version::conflict::Change;
 
-mod aggregates;
 pub(crate) mod capabilities;
 mod connect_options;
 mod connections;
@@ -34,10 +35,9 @@ pub(crate) mod diagnosis;
 #[path = "../../verify/differential/mod.rs"]
 mod differential;
 mod driver;
-mod leases;
+pub(crate) mod leases;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
-pub(crate) mod operation;
 mod own_error;
 pub(crate) mod patience;
 #[cfg(feature = "postgres")]
@@ -47,7 +47,7 @@ mod saves;
 pub(crate) mod sea_orm;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod server;
-mod sql;
+pub(crate) mod sql;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 mod sweeping;
@@ -58,8 +58,8 @@ pub use connections::Connections;
 pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport, Writers};
 pub(crate) use driver::Address;
 pub use driver::DriverOptions;
+use saves::Effect;
 pub(crate) use saves::{Authorship, RowLocked, Save, Saved};
-use saves::{Effect, child_found, generated};
 #[cfg(fuzzing)]
 pub(crate) use server::address::setting_names;
 pub(crate) use sweeping::{Slice, SweptRows};
@@ -79,6 +79,31 @@ macro_rules! answer {
     };
 }
 
+/// Runs an operation of the lock manager in a transaction of its own, and commits it. If the database aborts it in a deadlock, nothing was
+/// changed, and it runs again. (The application's units of work are not repeated: only the application knows whether they may be.)
+macro_rules! alone {
+    ($backend:expr, $db:ident => $operation:expr) => {{
+        let mut attempt = 1;
+        loop {
+            let mut $db = $backend.begin_own().await?;
+            let done = match $operation.await {
+                Ok(answer) => $db.commit(None).await.map(|()| answer),
+                Err(error) => Err(error),
+            };
+            match done {
+                Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure) if attempt < ATTEMPTS => {
+                    tokio::time::sleep(patience::jitter() * attempt).await;
+                    attempt += 1;
+                }
+                done => break done,
+            }
+        }
+    }};
+}
+
+/// The number of attempts of one of our own operations.
+const ATTEMPTS: u32 = 8;
+
 /// A database, and the operations that run in their own transaction.
 #[async_trait]
 pub(crate) trait Backend: Debug + Send + Sync {
@@ -93,8 +118,16 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Opens a writing transaction. The wait is the budget for all waits of the transaction; the label names
     /// it to the sessions that it blocks.
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError>;
+    /// A connection for reading, which the application's reads use.
+    async fn reader(&self) -> Result<Connection, DatabaseError>;
+    /// As [`reader`](Self::reader), for the lock manager: also when the application uses all of its connections.
+    async fn own_reader(&self) -> Result<Connection, DatabaseError>;
+    /// A transaction of the lock manager's own, with the rest of the operation's time.
+    async fn begin_own(&self) -> Result<Connection, DatabaseError>;
     /// Loads a consistent state of an aggregate, without locking it.
-    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError>;
+    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+        store::load::load(&mut self.reader().await?, mapping, id, RowLock::None).await
+    }
     /// The recorded changes of an aggregate, newest first: from its revisions, or its audit columns.
     async fn changes(
         &self,
@@ -102,22 +135,32 @@ pub(crate) trait Backend: Debug + Send + Sync {
         key: &LockKey,
         id: &[Value],
         limit: u32,
-    ) -> Result<Vec<Change>, DatabaseError>;
+    ) -> Result<Vec<Change>, DatabaseError> {
+        store::revisions::changes(&mut self.reader().await?, mapping, key, id, limit).await
+    }
     /// Loads those of these aggregates that exist, in no particular order, each in a consistent state.
-    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError>;
+    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
+        store::load::load_many(&mut self.reader().await?, mapping, ids).await
+    }
     /// The state of an aggregate at a version; `None` if it is not stored.
     async fn state_at(
         &self,
         mapping: &'static Mapping,
         key: &LockKey,
         at: Version,
-    ) -> Result<Option<Rows>, DatabaseError>;
+    ) -> Result<Option<Rows>, DatabaseError> {
+        store::revisions::state(&mut self.reader().await?, mapping, key, at).await
+    }
     /// Describes a table of the application; `None` if it does not exist.
     async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError>;
     /// Whether the transaction with this operation id was committed. If it was not, it never will be: this call reserves the id.
-    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError>;
+    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
+        alone!(self, db => store::operation::settle(&mut db, operation))
+    }
     /// Deletes operation ids that are older than this; returns their number.
-    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError>;
+    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
+        alone!(self, db => store::operation::forget(&mut db, older_than))
+    }
 
     /// Answers many requests in as few round trips and commits as possible, without waiting for other sessions. `None`: that request has to
     /// be sent alone, because it has to wait, or its answer needs an explanation. All requests have different keys and different lock ids.
@@ -190,19 +233,29 @@ pub(crate) trait Backend: Debug + Send + Sync {
         answer!(self, Operation::Holders(key), Answer::Holders)
     }
     /// The held leases, the longest-held first.
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError>;
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
+        store::lists::held(&mut self.reader().await?, query).await
+    }
     /// The ended leases, the latest first.
-    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError>;
+    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
+        store::lists::past_of(&mut self.reader().await?, query).await
+    }
 
     /// Deletes history that is older than this, in one slice; returns the number.
-    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError>;
+    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        alone!(self, db => store::sweep::history(&mut db, slice))
+    }
     /// Deletes the rows of leases that ended longer ago than this, in one slice of all rows, and records their highest generations.
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &engine::Place) -> Result<SweptRows, DatabaseError>;
 
     /// The number of leases that an owner holds.
-    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError>;
+    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
+        store::counts::held(&mut self.own_reader().await?, owner).await
+    }
     /// The number of held leases, by type.
-    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError>;
+    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
+        store::counts::held_by_type(&mut self.own_reader().await?).await
+    }
 
     /// Waits for the operations in flight, and closes.
     async fn close(&self);
@@ -234,39 +287,57 @@ pub(crate) trait EndSession: Send + Sync {
 /// An open transaction. Dropping it rolls back.
 #[async_trait]
 pub(crate) trait BackendTransaction: Send {
-    /// Loads an aggregate; the mode may lock its root first. Later statements read the children.
+    /// The connection that it is open on.
+    fn db(&mut self) -> &mut Connection;
+    /// Loads an aggregate; the mode may lock its root first.
     async fn load(
         &mut self,
         mapping: &'static Mapping,
         id: &[Value],
         mode: LockMode,
-    ) -> Result<Option<Stored>, DatabaseError>;
+    ) -> Result<Option<Stored>, DatabaseError> {
+        let lock = match mode {
+            LockMode::PessimisticRead => RowLock::Share,
+            LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
+            _ => RowLock::None,
+        };
+        store::load::load(self.db(), mapping, id, lock).await
+    }
     /// As `load` with a pessimistic mode, but does not wait: the inner `Err` means that another transaction holds the row.
     async fn load_unlocked(
         &mut self,
-        _mapping: &'static Mapping,
-        _id: &[Value],
+        mapping: &'static Mapping,
+        id: &[Value],
         _mode: LockMode,
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
-        Err(DatabaseError::Unsupported("this database has no row locks that could be skipped; use `find` with no wait"))
+        store::load::load_unlocked(self.db(), mapping, id).await
     }
     /// The version of an aggregate, which cannot change until the transaction ends.
-    async fn hold_version(&mut self, mapping: &'static Mapping, id: &[Value])
-    -> Result<Option<Version>, DatabaseError>;
+    async fn hold_version(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+    ) -> Result<Option<Version>, DatabaseError> {
+        store::load::version(self.db(), mapping, id, RowLock::Share).await
+    }
     /// The state of an aggregate at a version; `None` if it is not stored.
     async fn state_at(
         &mut self,
         mapping: &'static Mapping,
         key: &LockKey,
         at: Version,
-    ) -> Result<Option<Rows>, DatabaseError>;
+    ) -> Result<Option<Rows>, DatabaseError> {
+        store::revisions::state(self.db(), mapping, key, at).await
+    }
     /// The latest change of an aggregate; `None` if neither revisions nor audit columns record it.
     async fn latest_change(
         &mut self,
         mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
-    ) -> Result<Option<Change>, DatabaseError>;
+    ) -> Result<Option<Change>, DatabaseError> {
+        Ok(store::revisions::changes(self.db(), mapping, key, id, 1).await?.pop())
+    }
     /// Inserts an aggregate and returns its version, which is 1 unless one was deleted under this id. `None`: the id exists already.
     async fn insert(
         &mut self,
@@ -274,7 +345,9 @@ pub(crate) trait BackendTransaction: Send {
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
-    ) -> Result<Option<Version>, DatabaseError>;
+    ) -> Result<Option<Version>, DatabaseError> {
+        store::insert::insert(self.db(), mapping, key, rows, author).await
+    }
     /// Inserts the root of an aggregate whose id the database generates; returns the id. [`complete_insert`](Self::complete_insert) must
     /// write the rest next.
     async fn insert_generated(
@@ -282,7 +355,9 @@ pub(crate) trait BackendTransaction: Send {
         mapping: &'static Mapping,
         rows: &Rows,
         author: &Authorship,
-    ) -> Result<i64, DatabaseError>;
+    ) -> Result<i64, DatabaseError> {
+        store::insert::insert_generated(self.db(), mapping, rows, author).await
+    }
     /// Writes the rest of an aggregate whose root was just inserted as version 1; returns the version as [`insert`](Self::insert) does.
     async fn complete_insert(
         &mut self,
@@ -290,11 +365,17 @@ pub(crate) trait BackendTransaction: Send {
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
-    ) -> Result<Version, DatabaseError>;
+    ) -> Result<Version, DatabaseError> {
+        store::insert::complete_generated(self.db(), mapping, key, rows, author).await
+    }
     /// Writes the difference, root first, if the stored version is still the one that the difference is based on.
-    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError>;
+    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
+        store::save::save(self.db(), save).await
+    }
     /// Deletes an aggregate if the stored version is still this one.
-    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
+    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+        store::save::delete(self.db(), mapping, key, old).await
+    }
 
     /// Holds a lease to the end of the transaction: takeovers and breaks wait.
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
@@ -307,12 +388,14 @@ pub(crate) trait BackendTransaction: Send {
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
 
     /// Its session. The caller ends it only while the transaction is open, and waits for that before it drops the transaction.
-    fn session(&self) -> Box<dyn EndSession>;
+    fn session(&mut self) -> Option<Box<dyn EndSession>> {
+        self.db().session()
+    }
 
     /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
-    /// at deadlocks.
+    /// in deadlocks.
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        Err(DatabaseError::Unsupported("this database does not abort transactions in deadlocks"))
+        self.db().begin_again().await
     }
     /// Commits; with an operation id, stores it in the same transaction, so that [`Backend::settle`] can report it.
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError>;

@@ -4,59 +4,48 @@
 //! waits; it is set for each statement that may wait, and reduced from lock to lock. MySQL counts whole seconds only; there the last second
 //! is a loop of attempts. None of this was run on MySQL, but its way of waiting was run on MariaDB.
 
-mod aggregate_rows;
 mod anchor;
 mod batch;
 mod blocker;
 mod columns;
 mod connect;
 mod connection;
-mod counts;
 mod deadline;
-pub(in crate::storage) mod errors;
+pub(crate) mod errors;
 mod in_flight;
 mod lease_rows;
-mod list;
+mod link;
 mod live;
-mod load;
 mod migrate;
-mod operation;
-mod revision;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod session;
 mod several_writers;
-mod statements;
-mod sweep;
+mod sheet;
 mod transaction;
-mod values;
-
-use std::time::Duration;
+pub(crate) mod values;
 
 use async_trait::async_trait;
 use sqlx::MySqlPool;
 
-use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
-use crate::aggregate::value::Value;
-use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
+use crate::db::{self, Connection};
 use crate::error::DatabaseError;
+use crate::lease::LockKey;
 use crate::lease::engine::{Answer, Operation, Place};
-use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::{self, operate};
-use crate::storage::operation::OperationId;
 use crate::storage::{Backend, BackendTransaction, LockAnswer, LockOp, Slice, SweptRows, patience};
-use crate::version::conflict::Change;
 
 pub(crate) use connect::{diagnose, script};
-use connection::{Connections, OpenTransaction};
+use connection::Connections;
+pub(crate) use connection::OpenTransaction;
 use deadline::Flavour;
 use lease_rows::LeaseTables;
+pub(crate) use link::Link;
 use session::Session;
 use transaction::MySqlTransaction;
 
@@ -92,6 +81,14 @@ impl MySql {
         migrate::migrate(&self.connections.pool, migrator, migrate::Whose::Application).await
     }
 
+    fn opened(&self, open: OpenTransaction) -> Connection {
+        Connection::new(db::Link::MySql(Link::Open(open)), self.time.0.clone())
+    }
+
+    fn reading(&self, reader: Session) -> Connection {
+        Connection::new(db::Link::MySql(Link::Reading(reader)), self.time.0.clone())
+    }
+
     /// Runs an operation in a transaction of its own, and commits it if `keep` accepts the answer.
     async fn alone<T>(
         &self,
@@ -119,7 +116,7 @@ macro_rules! again {
         loop {
             match $operation {
                 Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure) if attempt < ATTEMPTS => {
-                    tokio::time::sleep(deadline::jitter() * attempt).await;
+                    tokio::time::sleep(patience::jitter() * attempt).await;
                     attempt += 1;
                 }
                 outcome => break outcome,
@@ -162,47 +159,23 @@ impl Backend for MySql {
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
         let open = OpenTransaction::begin(&self.connections, wait, label).await?;
-        Ok(Box::new(MySqlTransaction::new(open, self.time.clone())))
+        Ok(Box::new(MySqlTransaction::new(self.opened(open), self.time.clone())))
     }
 
-    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        load::load_whole(&mut self.connections.acquire(patience::left()).await?, mapping, id).await
+    async fn reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.reading(self.connections.acquire(patience::left()).await?))
     }
 
-    async fn changes(
-        &self,
-        mapping: &'static Mapping,
-        key: &LockKey,
-        id: &[Value],
-        limit: u32,
-    ) -> Result<Vec<Change>, DatabaseError> {
-        let mut reader = self.connections.acquire(patience::left()).await?;
-        revision::changes(&mut reader, mapping, key, id, limit).await
+    async fn own_reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.reading(self.connections.acquire_for_one().await?))
     }
 
-    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        load::load_many(&mut self.connections.acquire(patience::left()).await?, mapping, ids).await
-    }
-
-    async fn state_at(
-        &self,
-        mapping: &'static Mapping,
-        key: &LockKey,
-        at: Version,
-    ) -> Result<Option<Rows>, DatabaseError> {
-        revision::state(&mut self.connections.acquire(patience::left()).await?, mapping, key, at).await
+    async fn begin_own(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(OpenTransaction::begin_for_leases(&self.connections).await?))
     }
 
     async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
         live::table(&mut self.connections.acquire(patience::left()).await?, &table.name).await
-    }
-
-    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
-        again!(self.alone(|_| true, async |session| operation::settle(session, operation).await).await)
-    }
-
-    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
-        again!(self.alone(|_| true, async |session| operation::forget(session, older_than).await).await)
     }
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
@@ -217,35 +190,12 @@ impl Backend for MySql {
         operate(self, operation).await
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        list::held(&mut self.connections.acquire(patience::left()).await?, query, self.time.given()).await
-    }
-
-    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        list::past(&mut self.connections.acquire(patience::left()).await?, query).await
-    }
-
-    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| sweep::history(session, slice, now).await).await)
-    }
-
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
         let now = self.time.given();
         again!(
             self.alone(|_| true, async |session| leases::sweep(&mut LeaseTables { session, now }, slice, after).await)
                 .await
         )
-    }
-
-    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
-        let mut reader = self.connections.acquire(patience::left()).await?;
-        counts::count(&mut reader, owner, self.time.given()).await
-    }
-
-    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        let mut reader = self.connections.acquire_for_one().await?;
-        counts::held_by_type(&mut reader, self.time.given()).await
     }
 
     async fn close(&self) {

@@ -3,56 +3,46 @@
 //! A saving transaction holds its lease by a `FOR KEY SHARE` lock on the row: heartbeats succeed, takeovers wait. `lock_timeout` limits
 //! waits; it is set for the transaction only, and reduced from lock to lock.
 
-mod aggregate_rows;
 mod anchor;
 mod batch;
 mod checkout;
 mod connect;
 mod connection;
-mod counts;
-pub(in crate::storage) mod errors;
+pub(crate) mod errors;
 mod lease_rows;
-mod list;
+mod link;
 mod live;
-mod load;
-mod operation;
 mod overdue;
 mod pools;
-mod revision;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
-mod statements;
-mod sweep;
+mod sheet;
 mod transaction;
-mod values;
+pub(crate) mod values;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 
-use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
-use crate::aggregate::value::Value;
-use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
+use crate::db::{self, Connection};
 use crate::error::DatabaseError;
+use crate::lease::LockKey;
 use crate::lease::engine::{Answer, Operation, Place};
-use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::{self, operate};
-use crate::storage::operation::OperationId;
 use crate::storage::sql::migration;
-use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows};
-use crate::version::conflict::Change;
+use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows, patience};
 
+use checkout::Checkout;
 pub(crate) use connect::{diagnose, script};
-use connection::OpenTransaction;
+pub(crate) use connection::OpenTransaction;
 use lease_rows::LeaseTables;
+pub(crate) use link::Link;
 use pools::Pools;
 use transaction::PgTransaction;
 
@@ -101,6 +91,14 @@ impl Postgres {
         Ok(answer)
     }
 
+    fn opened(&self, open: OpenTransaction) -> Connection {
+        Connection::new(db::Link::Postgres(Link::Open(open)), self.time.0.clone())
+    }
+
+    fn reading(&self, reader: Checkout) -> Connection {
+        Connection::new(db::Link::Postgres(Link::Reading(reader)), self.time.0.clone())
+    }
+
     async fn write(&self) -> Result<OpenTransaction, DatabaseError> {
         OpenTransaction::begin_for_leases(&self.pools).await
     }
@@ -136,47 +134,24 @@ impl Backend for Postgres {
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
         let open = OpenTransaction::begin(&self.pools, wait, label).await?;
-        Ok(Box::new(PgTransaction::new(open, self.time.clone())))
+        Ok(Box::new(PgTransaction::new(self.opened(open), self.time.clone())))
     }
 
-    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        self.pools.load(async |connection| load::load_whole(connection, mapping, id).await).await
+    async fn reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.reading(self.pools.reader().await?))
     }
 
-    async fn changes(
-        &self,
-        mapping: &'static Mapping,
-        key: &LockKey,
-        id: &[Value],
-        limit: u32,
-    ) -> Result<Vec<Change>, DatabaseError> {
-        self.pools.load(async |connection| revision::changes(connection, mapping, key, id, limit).await).await
+    async fn own_reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.reading(self.pools.for_one(patience::left()).await?))
     }
 
-    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        self.pools.load(async |connection| load::load_many(connection, mapping, ids).await).await
-    }
-
-    async fn state_at(
-        &self,
-        mapping: &'static Mapping,
-        key: &LockKey,
-        at: Version,
-    ) -> Result<Option<Rows>, DatabaseError> {
-        self.pools.load(async |connection| revision::state(connection, mapping, key, at).await).await
+    async fn begin_own(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(self.write().await?))
     }
 
     async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
         let name = table.quoted('"');
         self.pools.load(async |connection| live::table(connection, &name).await).await
-    }
-
-    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
-        self.alone(async |connection| operation::settle(connection, operation).await).await
-    }
-
-    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
-        self.alone(async |connection| operation::forget(connection, older_than).await).await
     }
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
@@ -191,33 +166,9 @@ impl Backend for Postgres {
         operate(self, operation).await
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        let now = self.time.given();
-        self.pools.load(async |connection| list::held(connection, query, now).await).await
-    }
-
-    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        self.pools.load(async |connection| list::past(connection, query).await).await
-    }
-
-    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        self.pools.tell(async |connection| sweep::history(connection, slice, now).await).await
-    }
-
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
         let now = self.time.given();
         self.alone(async |connection| leases::sweep(&mut LeaseTables { connection, now }, slice, after).await).await
-    }
-
-    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        self.pools.ask(async |connection| counts::count(connection, owner, now).await).await
-    }
-
-    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        let now = self.time.given();
-        self.pools.ask(async |connection| counts::held_by_type(connection, now).await).await
     }
 
     async fn close(&self) {

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::error::DatabaseError;
 use crate::storage::BackendTransaction;
-use crate::storage::operation::OperationId;
+use crate::store::operation::OperationId;
 use crate::unit_of_work::guard_limit::GuardLimit;
 
 /// A transaction of a backend, and the reason that it cannot be committed any more.
@@ -74,7 +74,8 @@ impl Poisonable {
         operation: impl AsyncFnOnce(&mut Running) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
         if self.inner.guard.is_none() && !self.guard_limit.is_zero() {
-            self.inner.guard = Some(GuardLimit::start(self.guard_limit, self.inner.session()));
+            let session = self.inner.session();
+            self.inner.guard = session.map(|session| GuardLimit::start(self.guard_limit, session));
         }
         self.run(operation).await
     }

@@ -1,25 +1,18 @@
 //! The simulated database behind the library's interface to databases. It has the lock table, and no aggregates but their versions.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 
 use super::link::Link;
 use super::work::Work;
-use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
-use crate::aggregate::value::Value;
-use crate::aggregate::version::Version;
+use crate::db::Connection;
 use crate::error::DatabaseError;
+use crate::lease::LockKey;
 use crate::lease::engine::{self, Answer, Operation};
-use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::operations::{LockAnswer, LockHash, LockOp};
-use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::Wait;
-use crate::storage::operation::OperationId;
 use crate::storage::{Backend, BackendTransaction, Capabilities, Connections, Granularity, Slice, SweptRows};
-use crate::version::conflict::Change;
 
 pub(super) fn without<T>() -> Result<T, DatabaseError> {
     Err(DatabaseError::Unsupported("the simulated database has leases only"))
@@ -54,31 +47,16 @@ impl Backend for Link {
     async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
         Ok(Box::new(Work::begin(self, wait).await?))
     }
-    async fn load(&self, _: &'static Mapping, _: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+    async fn reader(&self) -> Result<Connection, DatabaseError> {
         without()
     }
-    async fn changes(
-        &self,
-        _: &'static Mapping,
-        _: &LockKey,
-        _: &[Value],
-        _: u32,
-    ) -> Result<Vec<Change>, DatabaseError> {
+    async fn own_reader(&self) -> Result<Connection, DatabaseError> {
         without()
     }
-    async fn load_many(&self, _: &'static Mapping, _: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        without()
-    }
-    async fn state_at(&self, _: &'static Mapping, _: &LockKey, _: Version) -> Result<Option<Rows>, DatabaseError> {
+    async fn begin_own(&self) -> Result<Connection, DatabaseError> {
         without()
     }
     async fn live_table(&self, _: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        without()
-    }
-    async fn settle(&self, _: &OperationId) -> Result<bool, DatabaseError> {
-        without()
-    }
-    async fn forget_operations(&self, _: Duration) -> Result<u64, DatabaseError> {
         without()
     }
 
@@ -113,23 +91,11 @@ impl Backend for Link {
     async fn make_row(&self, _: &LockKey) -> Result<(), DatabaseError> {
         without()
     }
-    async fn list(&self, _: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        without()
-    }
-    async fn history(&self, _: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        without()
-    }
-    async fn sweep_history(&self, _: &Slice<'_>) -> Result<u64, DatabaseError> {
-        without()
-    }
     async fn sweep_rows(&self, _: &Slice<'_>, _: &engine::Place) -> Result<SweptRows, DatabaseError> {
         without()
     }
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
         self.read(|tables, now| tables.held(owner, now)).await
-    }
-    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        without()
     }
     async fn close(&self) {}
 }

@@ -2,20 +2,19 @@
 
 use async_trait::async_trait;
 
-use super::backend::{answer, without};
+use super::backend::answer;
 use super::link::{Link, Turn};
-use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Rows};
+use crate::aggregate::mapping::Mapping;
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
+use crate::db::Connection;
 use crate::error::DatabaseError;
 use crate::lease::engine::{self, Answer, Changes, Operation, decide};
 use crate::lease::operations::{KeyState, Proof, Resumption};
 use crate::lease::{Holder, LockKey, NoLock};
-use crate::row_lock::{LockMode, Wait};
-use crate::storage::operation::OperationId;
-use crate::storage::{Authorship, BackendTransaction, EndSession, Save, Saved};
-use crate::version::conflict::Change;
+use crate::row_lock::Wait;
+use crate::storage::{BackendTransaction, EndSession};
+use crate::store::operation::OperationId;
 
 pub(super) struct Work {
     link: Link,
@@ -53,66 +52,17 @@ impl Work {
     }
 }
 
-/// No simulated transaction is as long as its limit.
-struct Endless;
-
-#[async_trait]
-impl EndSession for Endless {
-    async fn end(&self) -> Result<(), DatabaseError> {
-        Ok(())
-    }
-}
-
 #[async_trait]
 impl BackendTransaction for Work {
-    fn session(&self) -> Box<dyn EndSession> {
-        Box::new(Endless)
+    fn db(&mut self) -> &mut Connection {
+        unreachable!("the simulated database has leases only")
     }
-
-    async fn load(&mut self, _: &'static Mapping, _: &[Value], _: LockMode) -> Result<Option<Stored>, DatabaseError> {
-        without()
+    fn session(&mut self) -> Option<Box<dyn EndSession>> {
+        None
     }
     async fn hold_version(&mut self, _: &'static Mapping, _: &[Value]) -> Result<Option<Version>, DatabaseError> {
         self.link.travel().await;
         Ok(Some(Version::FIRST))
-    }
-    async fn state_at(&mut self, _: &'static Mapping, _: &LockKey, _: Version) -> Result<Option<Rows>, DatabaseError> {
-        without()
-    }
-    async fn latest_change(
-        &mut self,
-        _: &'static Mapping,
-        _: &LockKey,
-        _: &[Value],
-    ) -> Result<Option<Change>, DatabaseError> {
-        without()
-    }
-    async fn insert(
-        &mut self,
-        _: &'static Mapping,
-        _: &LockKey,
-        _: &Rows,
-        _: &Authorship,
-    ) -> Result<Option<Version>, DatabaseError> {
-        without()
-    }
-    async fn insert_generated(&mut self, _: &'static Mapping, _: &Rows, _: &Authorship) -> Result<i64, DatabaseError> {
-        without()
-    }
-    async fn complete_insert(
-        &mut self,
-        _: &'static Mapping,
-        _: &LockKey,
-        _: &Rows,
-        _: &Authorship,
-    ) -> Result<Version, DatabaseError> {
-        without()
-    }
-    async fn save(&mut self, _: &Save<'_>) -> Result<Saved, DatabaseError> {
-        without()
-    }
-    async fn delete(&mut self, _: &'static Mapping, _: &LockKey, _: &Stored) -> Result<Saved, DatabaseError> {
-        without()
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -4,7 +4,6 @@
 //! A database implements [`LeaseRows`]: the statements that lock and read rows, return the time after the wait, and write rows. Only the most
 //! frequent operations have statements of their own beside this.
 
-mod listing;
 mod load;
 mod read;
 mod sweep;
@@ -18,9 +17,9 @@ use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place, conflict, decide};
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::storage::{Attempt, KeyState, LockAnswer, LockHash, LockRequest, Proof, Resumption, Slice};
-pub(super) use listing::{Dialect, listed, past_row, presence};
 use load::Loader;
-pub(super) use read::{Trace, lease, place};
+pub(super) use read::{Trace, place};
+pub(crate) use read::{lease, past};
 pub(super) use sweep::sweep;
 pub(super) use write::Writes;
 #[cfg(feature = "sqlite")]

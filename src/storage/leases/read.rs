@@ -13,7 +13,7 @@ pub(in crate::storage) fn place(row: &impl Columns) -> Result<Place, Error> {
 }
 
 /// A row of the lock table.
-pub(in crate::storage) fn lease(row: &impl Columns) -> Result<LeaseRow, Error> {
+pub(crate) fn lease(row: &impl Columns) -> Result<LeaseRow, Error> {
     let number = |column| there(row.number(column), column);
     let flag = |column| there(row.flag(column), column);
     Ok(LeaseRow {
@@ -34,7 +34,7 @@ pub(in crate::storage) fn lease(row: &impl Columns) -> Result<LeaseRow, Error> {
 }
 
 /// An entry of the history; its columns begin with this prefix.
-pub(in crate::storage) fn past(row: &impl Columns, prefix: &str) -> Result<Past, Error> {
+pub(crate) fn past(row: &impl Columns, prefix: &str) -> Result<Past, Error> {
     let name = |column| format!("{prefix}{column}");
     let text = |column| there(row.text(&name(column)), column);
     let number = |column| there(row.number(&name(column)), column);

@@ -28,7 +28,7 @@ pub(super) fn is_without_savepoint(error: &sqlx::Error) -> bool {
 
 /// The meaning of a driver error. After 1213 and 1020 the server has no transaction any more; after the others it still exists, without the
 /// statement. In both cases the caller rolls back.
-pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     if let sqlx::Error::PoolTimedOut = *error {
         return DatabaseError::Busy("no connection of the pool became free in time");

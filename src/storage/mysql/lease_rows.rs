@@ -10,15 +10,15 @@ use sqlx::mysql::MySqlRow;
 
 use super::batch::texts::LEASE;
 use super::columns::{clock, lease_columns, select_lease};
-use super::deadline::{RowLock, jitter};
 use super::errors::{classify, is_duplicate};
 use super::session::{Session, Statement};
 use crate::clock::millis;
+use crate::db::RowLock;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place};
 use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease};
-use crate::storage::{LockHash, Slice};
+use crate::storage::{LockHash, Slice, patience};
 
 /// The tables of leases on a connection.
 pub(super) struct LeaseTables<'s> {
@@ -336,6 +336,6 @@ impl LeaseDatabase for super::MySql {
     }
 
     fn pause(&self, attempt: u32) -> Duration {
-        jitter() * attempt
+        patience::jitter() * attempt
     }
 }

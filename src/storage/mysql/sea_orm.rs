@@ -25,14 +25,14 @@ impl SeaOrmStatements for MySqlTransaction {
         let (statement, may_end) = (translate(&statement), may_end(&statement.sql));
         let done = self.within_deadline(async |session| session.execute(statement).await.map(ExecResult::from)).await;
         if may_end {
-            self.open.session().lend();
+            self.db.mysql().session().lend();
         }
         done
     }
 
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
         // A limit would apply to the first of its statements only, so there is none: the server's own applies.
-        let session = self.open.session();
+        let session = self.db.mysql().session();
         session.notes_own_statement();
         let done = session.raw(sql.to_owned()).await;
         if may_end(sql) {
@@ -47,8 +47,8 @@ impl SeaOrmStatements for MySqlTransaction {
         let rows = match may_wait {
             true => self.within_deadline(async |session| session.fetch_waiting(statement).await).await?,
             false => {
-                self.open.session().notes_own_statement();
-                let rows = self.open.session().fetch_all(statement).await;
+                self.db.mysql().session().notes_own_statement();
+                let rows = self.db.mysql().session().fetch_all(statement).await;
                 rows.map_err(|error| Failure::new(error, classify))?
             }
         };
@@ -62,12 +62,12 @@ impl MySqlTransaction {
         &mut self,
         work: impl AsyncFnOnce(&mut Session) -> Result<T, sqlx::Error>,
     ) -> Result<T, Failure> {
-        self.open.session().notes_own_statement();
+        self.db.mysql().session().notes_own_statement();
         let mut driver = None;
         let run = async |session: &mut Session| {
             work(session).await.map_err(|error| classify(Arc::clone(driver.insert(Arc::new(error)))))
         };
-        let done = self.open.wait_for(run).await;
+        let done = self.db.mysql().wait_for(run).await;
         done.map_err(|meaning| Failure { meaning, driver })
     }
 }

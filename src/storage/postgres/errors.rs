@@ -9,7 +9,7 @@ use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 use crate::storage::Effect;
 
 /// The meaning of a driver error. After every one of them the transaction is aborted or gone.
-pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     if let sqlx::Error::PoolTimedOut = *error {
         return DatabaseError::Busy("no connection of the pool became free in time");

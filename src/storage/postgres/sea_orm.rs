@@ -25,7 +25,7 @@ impl SeaOrmStatements for PgTransaction {
         let query = query(statement);
         let done = self.within_deadline(async |connection| query.execute(connection).await.map(ExecResult::from)).await;
         if may_end {
-            self.open.lend();
+            self.db.postgres().lend();
         }
         done
     }
@@ -34,7 +34,7 @@ impl SeaOrmStatements for PgTransaction {
         let text = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
         let done = self.within_deadline(async |connection| text.execute(connection).await.map(ExecResult::from)).await;
         if may_end(sql) {
-            self.open.lend();
+            self.db.postgres().lend();
         }
         done
     }
@@ -52,12 +52,12 @@ impl PgTransaction {
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, Failure> {
-        self.open.notes_own_statement();
+        self.db.postgres().notes_own_statement();
         let mut driver = None;
         let run = async |connection: &mut PgConnection| {
             work(connection).await.map_err(|error| classify(Arc::clone(driver.insert(Arc::new(error)))))
         };
-        let done = self.open.wait_for(run).await;
+        let done = self.db.postgres().wait_for(run).await;
         done.map_err(|meaning| Failure { meaning, driver })
     }
 }

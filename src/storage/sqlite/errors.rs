@@ -26,7 +26,7 @@ const CONSTRAINT_ROWID: i32 = 2579;
 const NOTADB: i32 = 26;
 
 /// The meaning of a driver error.
-pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     match *error {
         sqlx::Error::PoolTimedOut => return DatabaseError::Busy("no connection of the pool became free in time"),

@@ -22,16 +22,16 @@ impl SeaOrmStatements for SqliteTransaction {
     }
 
     async fn execute(&mut self, statement: Statement) -> Result<ExecResult, Failure> {
-        query(statement).execute(self.open.ours_to_lend().await?).await.map(ExecResult::from).map_err(failure)
+        query(statement).execute(self.db.sqlite().ours_to_lend().await?).await.map(ExecResult::from).map_err(failure)
     }
 
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
         let sql = sqlx::raw_sql(AssertSqlSafe(sql));
-        sql.execute(self.open.ours_to_lend().await?).await.map(ExecResult::from).map_err(failure)
+        sql.execute(self.db.sqlite().ours_to_lend().await?).await.map(ExecResult::from).map_err(failure)
     }
 
     async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure> {
-        let rows = query(statement).fetch_all(self.open.ours_to_lend().await?).await.map_err(failure)?;
+        let rows = query(statement).fetch_all(self.db.sqlite().ours_to_lend().await?).await.map_err(failure)?;
         Ok(rows.into_iter().map(QueryResult::from).collect())
     }
 }

@@ -4,7 +4,7 @@
 use crate::aggregate::mapping::{Mapping, Table};
 
 /// The tables from a child's up to the first one that has the root's id; usually only its own.
-pub(in crate::storage) struct Lineage<'m> {
+pub(super) struct Lineage<'m> {
     mapping: &'m Mapping,
     /// The child's table first.
     tables: Vec<&'m Table>,
@@ -12,7 +12,7 @@ pub(in crate::storage) struct Lineage<'m> {
 }
 
 impl<'m> Lineage<'m> {
-    pub(in crate::storage) fn of(mapping: &'m Mapping, table: &'m Table, quote: char) -> Self {
+    pub(super) fn of(mapping: &'m Mapping, table: &'m Table, quote: char) -> Self {
         let mut tables = vec![table];
         let mut last = table;
         while let Some(parent) = last.parent.filter(|_| mapping.names_parent_only(last)) {
@@ -23,7 +23,7 @@ impl<'m> Lineage<'m> {
     }
 
     /// The same up to the root's own table, so that the rows contain the root's id as it is stored there.
-    pub(in crate::storage) fn to_root(mapping: &'m Mapping, table: &'m Table, quote: char) -> Self {
+    pub(super) fn to_root(mapping: &'m Mapping, table: &'m Table, quote: char) -> Self {
         let mut lineage = Lineage::of(mapping, table, quote);
         if !table.path.is_empty() {
             lineage.tables.push(&mapping.root);
@@ -41,7 +41,7 @@ impl<'m> Lineage<'m> {
     }
 
     /// The text after `from`: the table, and joins with its ancestors.
-    pub(in crate::storage) fn from(&self) -> String {
+    pub(super) fn from(&self) -> String {
         let first = self.tables[0].quoted(self.quote);
         if self.is_alone() {
             return first;
@@ -74,7 +74,7 @@ impl<'m> Lineage<'m> {
     }
 
     /// The names of the child's columns. Those of its parent's key are the parent's own, so that they have its spelling.
-    pub(in crate::storage) fn columns(&self) -> Vec<String> {
+    pub(super) fn columns(&self) -> Vec<String> {
         let name = |index: usize| {
             let parent_has = |table| self.mapping.names_parent_only(table) && index < self.mapping.inherited(table);
             let above = |at: &usize| parent_has(self.tables[*at]);
@@ -85,13 +85,13 @@ impl<'m> Lineage<'m> {
     }
 
     /// The names of the columns that hold the root's id.
-    pub(in crate::storage) fn owner(&self) -> Vec<String> {
+    pub(super) fn owner(&self) -> Vec<String> {
         let last = self.tables.len() - 1;
         self.tables[last].owner.iter().map(|name| self.name(last, name)).collect()
     }
 
     /// The names of the root's id columns, where the last table is the root's.
-    pub(in crate::storage) fn id(&self) -> Vec<String> {
+    pub(super) fn id(&self) -> Vec<String> {
         let last = self.tables.len() - 1;
         let key = &self.tables[last].columns[..self.mapping.root.key];
         key.iter().map(|column| self.name(last, &column.name)).collect()
@@ -99,8 +99,7 @@ impl<'m> Lineage<'m> {
 
     /// The condition that selects the children of one root, for a statement on the child's table alone; `owner_is` makes the
     /// condition on the owner's columns.
-    #[cfg(any(feature = "sqlite", feature = "postgres"))]
-    pub(in crate::storage) fn within(&self, owner_is: impl FnOnce(&[String]) -> String) -> String {
+    pub(super) fn within(&self, owner_is: impl FnOnce(&[String]) -> String) -> String {
         if self.is_alone() {
             return owner_is(&self.owner());
         }

@@ -6,27 +6,21 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::aggregate::Stored;
 use crate::aggregate::mapping::{Mapping, MappingError, Row, Rows, Table};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
+use crate::db;
 use crate::error::DatabaseError;
-use crate::storage::Stored;
 
 /// Builds the aggregate from the rows of a `select_whole`, children in the order of their keys. Each row has the number of its table (0 is
-/// the root), the root's version, then the columns of all tables one after the other; the functions read the number, the version, and the
-/// columns of a table from an index on.
-pub(in crate::storage) fn assemble<R>(
-    mapping: &Mapping,
-    rows: &[R],
-    number: impl Fn(&R) -> Result<i64, DatabaseError>,
-    version: impl Fn(&R) -> Result<Version, DatabaseError>,
-    read: impl Fn(&Table, &R, usize) -> Result<Row, DatabaseError>,
-) -> Result<Option<Stored>, DatabaseError> {
+/// the root), the root's version, then the columns of all tables one after the other.
+pub(super) fn assemble(mapping: &Mapping, id: &[Value], rows: &[db::Row]) -> Result<Option<Stored>, DatabaseError> {
     let (mut root, mut children) = (None, vec![Vec::new(); mapping.children.len()]);
     for row in rows {
-        match usize::try_from(number(row)? - 1) {
-            Ok(at) => children[at].push(read(&mapping.children[at], row, first_column(mapping, at))?),
-            Err(_) => root = Some((version(row)?, read(&mapping.root, row, 2)?)),
+        match number_of_child(row)? {
+            Some(at) => children[at].push(row.read(&mapping.children[at], first_column(mapping, at))?),
+            None => root = Some((version(mapping, id, row.integer(1)?)?, row.read(&mapping.root, 2)?)),
         }
     }
     for (table, rows) in mapping.children.iter().zip(&mut children) {
@@ -36,25 +30,19 @@ pub(in crate::storage) fn assemble<R>(
 }
 
 /// As [`assemble`], for the rows of a `select_many`, in which the root's id is between the version and the columns.
-pub(in crate::storage) fn assemble_many<R>(
-    mapping: &Mapping,
-    rows: &[R],
-    number: impl Fn(&R) -> Result<i64, DatabaseError>,
-    version: impl Fn(&R, &[Value]) -> Result<Version, DatabaseError>,
-    read: impl Fn(&Table, &R, usize) -> Result<Row, DatabaseError>,
-) -> Result<Vec<Stored>, DatabaseError> {
+pub(super) fn assemble_many(mapping: &Mapping, rows: &[db::Row]) -> Result<Vec<Stored>, DatabaseError> {
     let (id_alone, shift) = (mapping.root.key_alone(), mapping.root.key);
     let (mut roots, mut children) = (Vec::new(), HashMap::<String, Vec<Vec<Row>>>::new());
     // Values have no hash of their own; those of an id have one text each.
     let name = |id: &[Value]| format!("{id:?}");
     for row in rows {
-        let id = read(&id_alone, row, 2)?;
-        match usize::try_from(number(row)? - 1) {
-            Ok(at) => {
-                let found = read(&mapping.children[at], row, shift + first_column(mapping, at))?;
+        let id = row.read(&id_alone, 2)?;
+        match number_of_child(row)? {
+            Some(at) => {
+                let found = row.read(&mapping.children[at], shift + first_column(mapping, at))?;
                 children.entry(name(&id)).or_insert_with(|| vec![Vec::new(); mapping.children.len()])[at].push(found);
             }
-            Err(_) => roots.push((version(row, &id)?, read(&mapping.root, row, shift + 2)?, id)),
+            None => roots.push((version(mapping, &id, row.integer(1)?)?, row.read(&mapping.root, shift + 2)?, id)),
         }
     }
     let stored = |(version, root, id): (Version, Row, Row)| {
@@ -67,22 +55,23 @@ pub(in crate::storage) fn assemble_many<R>(
     Ok(roots.into_iter().map(stored).collect())
 }
 
+/// The collection of a row; `None`: it is the root.
+fn number_of_child(row: &db::Row) -> Result<Option<usize>, DatabaseError> {
+    Ok(row.integer(0)?.and_then(|number| usize::try_from(number - 1).ok()))
+}
+
 /// The number of ids in a `select_many` for this number of ids: a power of two, so that few statements serve all numbers. The
 /// last id is repeated.
-pub(in crate::storage) fn many(ids: &[Row]) -> impl Iterator<Item = &Row> + Clone {
+pub(super) fn many(ids: &[Row]) -> impl Iterator<Item = &Row> + Clone {
     let last = ids.last().into_iter().cycle();
     ids.iter().chain(last).take(ids.len().next_power_of_two())
 }
 
 /// The maximum number of aggregates that one statement loads.
-pub(in crate::storage) const MANY: usize = 32;
+pub(super) const MANY: usize = 32;
 
 /// The version in the row with this id. NULL is refused: no save could find the row again by `version = ?`.
-pub(in crate::storage) fn version(
-    mapping: &Mapping,
-    id: &[Value],
-    number: Option<i64>,
-) -> Result<Version, DatabaseError> {
+pub(super) fn version(mapping: &Mapping, id: &[Value], number: Option<i64>) -> Result<Version, DatabaseError> {
     let refused = |what: String| MappingError::new(&mapping.root.name, &mapping.version, what).into();
     let columns = mapping.root.columns.iter().map(|column| &column.name);
     let row = || columns.zip(id).map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
@@ -132,6 +121,7 @@ fn compare(one: &Value, other: &Value) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use crate::aggregate::mapping::Column;
     use crate::aggregate::value::Kind;
 

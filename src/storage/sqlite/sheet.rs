@@ -1,0 +1,28 @@
+//! What differs on SQLite in the texts of statements.
+
+use crate::db::{Dialect, Inserts, Sheet};
+
+pub(crate) static SHEET: Sheet = Sheet {
+    dialect: Dialect::Sqlite,
+    numbers: true,
+    quote: '`',
+    now: |given| given.to_owned(),
+    audited_at: |given| format!("{given} * 1000"),
+    millis_of: |column| format!("{column} / 1000"),
+    on_conflict: |columns| format!("on conflict ({columns}) do update set"),
+    new: |column| format!("excluded.{column}"),
+    greatest: "max",
+    least: "min",
+    key_text: |column| column.to_owned(),
+    same: |column, place| format!("{column} = {place}"),
+    bytes: |hex| format!("x'{hex}'"),
+    read: |_, name| name.to_owned(),
+    constant: |number| number.to_string(),
+    null: |_| "null",
+    place: |_, place| place.to_owned(),
+    text: |place| place.to_owned(),
+    rows: "values ",
+    slow_subqueries: false,
+    row_locks: None,
+    inserts: Inserts::Returning,
+};
