@@ -38,9 +38,9 @@ impl Database {
     /// Opens it, checks that its settings keep acknowledged locks, and migrates tenure's own tables.
     ///
     /// # Errors
-    /// [`DatabaseError::Unreachable`] if it cannot be opened, [`DatabaseError::ReadOnly`] if it cannot be written,
-    /// [`DatabaseError::Schema`] if a newer release wrote it or its settings could lose locks, [`DatabaseError::Unsupported`] for a URL of
-    /// another database.
+    /// [`DatabaseError::Unreachable`] if it cannot be opened, [`DatabaseError::ReadOnly`] for a standby or a replica,
+    /// [`DatabaseError::NotPermitted`] if this process may not write to the file, [`DatabaseError::Schema`] if a newer release wrote it or
+    /// its settings could lose locks, [`DatabaseError::Unsupported`] for a URL of another database.
     pub async fn connect(url: &str) -> Result<Self, DatabaseError> {
         Self::connect_with(url, ConnectOptions::new()).await
     }
