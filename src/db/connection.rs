@@ -1,16 +1,19 @@
 //! A connection of any of the databases.
 
 use crate::clock::ManualClock;
-use crate::db::{Bind, Row, RowLock, Sheet, Statement};
+use crate::db::{Bind, Row, RowLock, Sheet, Statement, erased};
 use crate::error::DatabaseError;
+#[cfg(test)]
+use crate::simulation;
 use crate::storage::EndSession;
 #[cfg(feature = "mysql")]
 use crate::storage::mysql;
 #[cfg(feature = "postgres")]
 use crate::storage::postgres;
+#[cfg(feature = "sea-orm")]
+use crate::storage::sea_orm::SeaOrmStatements;
 #[cfg(feature = "sqlite")]
 use crate::storage::sqlite;
-use crate::store::operation::OperationId;
 
 /// A connection: an open transaction, or one for reading.
 ///
@@ -30,6 +33,8 @@ pub(crate) enum Link {
     Postgres(postgres::Link),
     #[cfg(feature = "mysql")]
     MySql(mysql::Link),
+    #[cfg(test)]
+    Simulated(simulation::Work),
 }
 
 /// The same on each database's own part.
@@ -42,6 +47,8 @@ macro_rules! on_each {
             Link::Postgres($own) => $work,
             #[cfg(feature = "mysql")]
             Link::MySql($own) => $work,
+            #[cfg(test)]
+            Link::Simulated($own) => $work,
         }
     };
 }
@@ -62,7 +69,8 @@ impl Connection {
         self.given().into()
     }
 
-    fn given(&self) -> Option<i64> {
+    /// As [`now`](Self::now), for a text.
+    pub(crate) fn given(&self) -> Option<i64> {
         match &self.link {
             #[cfg(feature = "sqlite")]
             Link::Sqlite(_) => Some(sqlite::now(self.clock.as_ref())),
@@ -73,17 +81,17 @@ impl Connection {
 
     /// Reads rows. With a lock it waits for other transactions, and returns the rows as they are after that.
     pub(crate) async fn read(&mut self, statement: Statement<'_>, lock: RowLock) -> Result<Vec<Row>, DatabaseError> {
-        on_each!(&mut self.link, link => link.read(statement, lock).await)
+        erased(async { on_each!(&mut self.link, link => link.read(statement, lock).await) }).await
     }
 
     /// Writes, and may wait for other transactions. Returns the number of rows that it found, also unchanged ones.
     pub(crate) async fn write(&mut self, statement: Statement<'_>) -> Result<u64, DatabaseError> {
-        on_each!(&mut self.link, link => link.write(statement).await)
+        erased(async { on_each!(&mut self.link, link => link.write(statement).await) }).await
     }
 
     /// As [`write`](Self::write), for a statement that returns rows.
     pub(crate) async fn write_returning(&mut self, statement: Statement<'_>) -> Result<Vec<Row>, DatabaseError> {
-        on_each!(&mut self.link, link => link.write_returning(statement).await)
+        erased(async { on_each!(&mut self.link, link => link.write_returning(statement).await) }).await
     }
 
     /// The session of its transaction, seen from another connection.
@@ -94,50 +102,67 @@ impl Connection {
     /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
     /// in deadlocks.
     pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        on_each!(&mut self.link, link => link.begin_again().await)
+        erased(async { on_each!(&mut self.link, link => link.begin_again().await) }).await
     }
 
-    /// Commits the transaction; with an operation id, stores it in the same transaction.
-    pub(crate) async fn commit(self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        let carried = operation.map(|operation| operation.carried(self.sheet(), self.given()));
-        on_each!(self.link, link => link.commit(carried).await)
+    /// The simulated transaction that it is.
+    #[cfg(test)]
+    pub(crate) fn simulated(&mut self) -> Option<&mut simulation::Work> {
+        match &mut self.link {
+            Link::Simulated(work) => Some(work),
+            _ => None,
+        }
+    }
+
+    /// Commits the transaction. A statement without parameters that it carries runs in the message of the COMMIT, where the database allows
+    /// it; it ends with a semicolon.
+    pub(crate) async fn commit(self, carried: Option<String>) -> Result<(), DatabaseError> {
+        erased(async { on_each!(self.link, link => link.commit(carried).await) }).await
     }
 
     /// Rolls back, and waits for its completion.
     pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
-        on_each!(self.link, link => link.rollback().await)
+        erased(async { on_each!(self.link, link => link.rollback().await) }).await
     }
 }
 
-#[cfg(feature = "sqlite")]
+/// The application's own statements in the same transaction. `None`: it is another database.
 impl Connection {
-    /// The open transaction of SQLite.
-    pub(crate) fn sqlite(&mut self) -> &mut sqlite::OpenTransaction {
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn as_sqlite(&mut self) -> Option<&mut sqlx::SqliteConnection> {
         match &mut self.link {
+            Link::Sqlite(sqlite::Link::Open(open)) => Some(open.lend()),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn as_postgres(&mut self) -> Option<&mut sqlx::PgConnection> {
+        match &mut self.link {
+            Link::Postgres(postgres::Link::Open(open)) => open.lend(),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "mysql")]
+    pub(crate) fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
+        match &mut self.link {
+            Link::MySql(mysql::Link::Open(open)) => open.session().lend(),
+            _ => None,
+        }
+    }
+
+    /// Its interface for SeaORM.
+    #[cfg(feature = "sea-orm")]
+    pub(crate) fn as_sea_orm(&mut self) -> &mut dyn SeaOrmStatements {
+        match &mut self.link {
+            #[cfg(feature = "sqlite")]
             Link::Sqlite(sqlite::Link::Open(open)) => open,
-            _ => unreachable!("only SQLite's own transaction asks for it"),
-        }
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl Connection {
-    /// The open transaction of PostgreSQL.
-    pub(crate) fn postgres(&mut self) -> &mut postgres::OpenTransaction {
-        match &mut self.link {
+            #[cfg(feature = "postgres")]
             Link::Postgres(postgres::Link::Open(open)) => open,
-            _ => unreachable!("only PostgreSQL's own transaction asks for it"),
-        }
-    }
-}
-
-#[cfg(feature = "mysql")]
-impl Connection {
-    /// The open transaction of MariaDB or MySQL.
-    pub(crate) fn mysql(&mut self) -> &mut mysql::OpenTransaction {
-        match &mut self.link {
+            #[cfg(feature = "mysql")]
             Link::MySql(mysql::Link::Open(open)) => open,
-            _ => unreachable!("only MariaDB's and MySQL's own transaction asks for it"),
+            _ => unreachable!("a unit of work has an open transaction of a database"),
         }
     }
 }

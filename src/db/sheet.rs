@@ -2,7 +2,7 @@
 
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::RowLock;
+use crate::db::{self, RowLock};
 
 /// The databases whose texts differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +37,12 @@ pub(crate) struct Sheet {
     pub on_conflict: fn(&str) -> String,
     /// There, the new value of a column.
     pub new: fn(&str) -> String,
+    /// What an insert into a table does instead if a row with this column exists: nothing.
+    pub or_nothing: fn(&str, &str) -> String,
+    /// Whether three columns are after a place in their order, by three parameters; or else: before it, or there.
+    pub after: fn([&str; 3], [&str; 3], bool) -> String,
+    /// The rows of a parameter, which is a list in JSON, as rows `new` with these columns.
+    pub list: fn(&str, &[db::Column]) -> String,
     /// The greatest of several values.
     pub greatest: &'static str,
     /// The least of several values.
@@ -71,13 +77,18 @@ pub(crate) struct Sheet {
 }
 
 /// The words at the end of a locking `select`.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct RowLocks {
     pub share: &'static str,
+    pub key_share: &'static str,
+    pub no_key_update: &'static str,
     pub update: &'static str,
     pub skip_locked: &'static str,
     /// Whether what is read under a lock has to be locked, too: MySQL 9.7 was seen to release the locks of a transaction a moment before
     /// others see all of its changes.
     pub rereads_lock: bool,
+    /// Whether a search locks the entries of the index that it uses.
+    pub index_entries: bool,
     /// Whether only a locking `select` can wait for less than a second, so that a row is locked before it is written.
     pub lock_before_write: bool,
 }
@@ -114,6 +125,8 @@ impl Sheet {
         match lock {
             RowLock::None => "",
             RowLock::Share => locks.share,
+            RowLock::KeyShare => locks.key_share,
+            RowLock::NoKeyUpdate => locks.no_key_update,
             RowLock::Update => locks.update,
             RowLock::SkipLocked => locks.skip_locked,
         }
@@ -128,6 +141,16 @@ impl Sheet {
             "greatest" => self.greatest.to_owned(),
             "least" => self.least.to_owned(),
             "key" => (self.key_text)(argument),
+            "bytes" => (self.bytes)(argument),
+            "or_nothing" => {
+                let (table, column) = argument.split_once(' ').expect("a table and a column");
+                (self.or_nothing)(table, column)
+            }
+            "after" | "upto" => {
+                let words: Vec<_> = argument.split(' ').collect();
+                let [a, b, c, x, y, z] = words[..] else { unreachable!("three columns and three parameters") };
+                (self.after)([a, b, c], [x, y, z], name == "after")
+            }
             "text" => (self.text)(argument),
             "same" => {
                 let (column, place) = argument.split_once(' ').expect("a column and a parameter");
@@ -141,32 +164,33 @@ impl Sheet {
 
 /// The sheet of a database that differs in nothing.
 #[cfg(test)]
-pub(super) fn plain() -> Sheet {
-    Sheet {
-        dialect: Dialect::MySql,
-        numbers: false,
-        quote: '`',
-        now: str::to_owned,
-        audited_at: str::to_owned,
-        millis_of: str::to_owned,
-        on_conflict: str::to_owned,
-        new: str::to_owned,
-        greatest: "greatest",
-        least: "least",
-        key_text: str::to_owned,
-        same: |column, place| format!("{column} = {place}"),
-        bytes: str::to_owned,
-        read: |_, name| name.to_owned(),
-        constant: |number| number.to_string(),
-        null: |_| "null",
-        place: |_, place| place.to_owned(),
-        text: str::to_owned,
-        rows: "",
-        slow_subqueries: false,
-        row_locks: None,
-        inserts: Inserts::Silent,
-    }
-}
+pub(crate) static PLAIN: Sheet = Sheet {
+    dialect: Dialect::MySql,
+    numbers: false,
+    quote: '`',
+    now: |text| text.to_owned(),
+    audited_at: |text| text.to_owned(),
+    millis_of: |text| text.to_owned(),
+    on_conflict: |text| text.to_owned(),
+    new: |text| text.to_owned(),
+    or_nothing: |_, _| String::new(),
+    after: |_, _, _| String::new(),
+    list: |place, _| place.to_owned(),
+    greatest: "greatest",
+    least: "least",
+    key_text: |text| text.to_owned(),
+    same: |column, place| format!("{column} = {place}"),
+    bytes: |text| text.to_owned(),
+    read: |_, name| name.to_owned(),
+    constant: |number| number.to_string(),
+    null: |_| "null",
+    place: |_, place| place.to_owned(),
+    text: |text| text.to_owned(),
+    rows: "",
+    slow_subqueries: false,
+    row_locks: None,
+    inserts: Inserts::Silent,
+};
 
 #[cfg(test)]
 mod tests {
@@ -174,7 +198,7 @@ mod tests {
 
     #[test]
     fn braces_are_written_by_the_sheet() {
-        let sheet = Sheet { now: |given| format!("clock({given})"), ..plain() };
+        let sheet = Sheet { now: |given| format!("clock({given})"), ..PLAIN };
         assert_eq!(sheet.write("a < {now $1} and {same b $2}"), "a < clock($1) and b = $2");
     }
 }

@@ -68,18 +68,34 @@ impl Sql {
 
 /// A fixed text. It is written once for each database.
 pub(crate) struct Text {
-    template: &'static str,
+    template: Template,
     written: [OnceLock<Arc<Sql>>; Dialect::COUNT],
+}
+
+enum Template {
+    Fixed(&'static str),
+    Made(fn(&Sheet) -> String),
 }
 
 impl Text {
     pub(crate) const fn new(template: &'static str) -> Self {
-        Text { template, written: [const { OnceLock::new() }; Dialect::COUNT] }
+        Text { template: Template::Fixed(template), written: [const { OnceLock::new() }; Dialect::COUNT] }
+    }
+
+    /// A text that is composed, of names and fixed parts.
+    pub(crate) const fn made(make: fn(&Sheet) -> String) -> Self {
+        Text { template: Template::Made(make), written: [const { OnceLock::new() }; Dialect::COUNT] }
     }
 
     /// The text for a database.
     pub(crate) fn on(&self, sheet: &Sheet) -> &Arc<Sql> {
-        self.written[sheet.dialect as usize].get_or_init(|| Arc::new(Sql::numbered(&sheet.write(self.template), sheet)))
+        self.written[sheet.dialect as usize].get_or_init(|| {
+            let text = match self.template {
+                Template::Fixed(text) => sheet.write(text),
+                Template::Made(make) => sheet.write(&make(sheet)),
+            };
+            Arc::new(Sql::numbered(&text, sheet))
+        })
     }
 
     /// A statement with these values.
@@ -179,12 +195,11 @@ impl<'v> Bind<'v> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::sheet::plain;
+    use crate::db::sheet::PLAIN;
 
     #[test]
     fn numbers_become_places_and_quoted_names_stay() {
-        let sheet = plain();
-        let sql = Sql::numbered("select `a$1``b`, '$2', \"c$3\" where x = $2 and y in ($1, $2) and z = '$", &sheet);
+        let sql = Sql::numbered("select `a$1``b`, '$2', \"c$3\" where x = $2 and y in ($1, $2) and z = '$", &PLAIN);
         assert_eq!(&*sql.text, "select `a$1``b`, '$2', \"c$3\" where x = ? and y in (?, ?) and z = '$");
         assert_eq!(sql.order.as_deref(), Some(&[1, 0, 1][..]));
     }

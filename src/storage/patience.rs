@@ -53,7 +53,7 @@ pub(super) fn wait() -> Wait {
 }
 
 /// The pause before another attempt, 5 to 20 ms: random, so that those that met do not meet again.
-pub(super) fn jitter() -> Duration {
+pub(crate) fn jitter() -> Duration {
     Duration::from_micros(u64::from(5_000 + getrandom::u32().unwrap_or(0) % 15_000))
 }
 

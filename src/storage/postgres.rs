@@ -3,13 +3,11 @@
 //! A saving transaction holds its lease by a `FOR KEY SHARE` lock on the row: heartbeats succeed, takeovers wait. `lock_timeout` limits
 //! waits; it is set for the transaction only, and reduced from lock to lock.
 
-mod anchor;
 mod batch;
 mod checkout;
 mod connect;
 mod connection;
 pub(crate) mod errors;
-mod lease_rows;
 mod link;
 mod live;
 mod overdue;
@@ -17,34 +15,27 @@ mod pools;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod sheet;
-mod transaction;
 pub(crate) mod values;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgPool;
 
 use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
 use crate::clock::ManualClock;
 use crate::db::{self, Connection};
 use crate::error::DatabaseError;
-use crate::lease::LockKey;
-use crate::lease::engine::{Answer, Operation, Place};
 use crate::row_lock::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
-use crate::storage::leases::{self, operate};
 use crate::storage::sql::migration;
-use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows, patience};
+use crate::storage::{Connections, LockAnswer, LockOp, patience};
 
 use checkout::Checkout;
 pub(crate) use connect::{diagnose, script};
 pub(crate) use connection::OpenTransaction;
-use lease_rows::LeaseTables;
 pub(crate) use link::Link;
 use pools::Pools;
-use transaction::PgTransaction;
 
 /// A PostgreSQL database.
 #[derive(Debug)]
@@ -80,17 +71,6 @@ impl Postgres {
         migrator.run(&self.pool).await.map_err(|error| migration::failed(error, errors::classify))
     }
 
-    /// Runs an operation in a transaction of its own, and commits it.
-    async fn alone<T>(
-        &self,
-        operation: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        let mut transaction = self.write().await?;
-        let answer = transaction.wait_for(operation).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
-    }
-
     fn opened(&self, open: OpenTransaction) -> Connection {
         Connection::new(db::Link::Postgres(Link::Open(open)), self.time.0.clone())
     }
@@ -115,67 +95,49 @@ fn capabilities(version: &str) -> Capabilities {
     }
 }
 
-#[async_trait]
-impl Backend for Postgres {
-    fn connections(&self) -> Connections {
+impl Postgres {
+    pub(crate) fn connections(&self) -> Connections {
         connect::connections(self.count)
     }
 
-    fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+    pub(crate) fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
         for pool in [&self.pools.main, &self.pools.batches, &self.pools.alone] {
             pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
         Ok(())
     }
 
-    fn capabilities(&self) -> Capabilities {
+    pub(crate) fn capabilities(&self) -> Capabilities {
         capabilities(&self.version)
     }
 
-    async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+    pub(crate) async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Connection, DatabaseError> {
         let open = OpenTransaction::begin(&self.pools, wait, label).await?;
-        Ok(Box::new(PgTransaction::new(self.opened(open), self.time.clone())))
+        Ok(self.opened(open))
     }
 
-    async fn reader(&self) -> Result<Connection, DatabaseError> {
+    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
         Ok(self.reading(self.pools.reader().await?))
     }
 
-    async fn own_reader(&self) -> Result<Connection, DatabaseError> {
+    pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
         Ok(self.reading(self.pools.for_one(patience::left()).await?))
     }
 
-    async fn begin_own(&self) -> Result<Connection, DatabaseError> {
+    pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
         Ok(self.opened(self.write().await?))
     }
 
-    async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
         let name = table.quoted('"');
         self.pools.load(async |connection| live::table(connection, &name).await).await
     }
 
-    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+    pub(crate) async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         batch::run(&self.pools, ops, self.time.given()).await
     }
 
-    async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
-        self.pools.ask(async |connection| anchor::make(connection, key).await).await
-    }
-
-    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
-        operate(self, operation).await
-    }
-
-    async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| leases::sweep(&mut LeaseTables { connection, now }, slice, after).await).await
-    }
-
-    async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.pools.close().await;
-    }
-
-    fn as_postgres(&self) -> Option<&Postgres> {
-        Some(self)
     }
 }

@@ -11,7 +11,6 @@ pub(crate) mod errors;
 mod fence;
 mod file;
 mod holder;
-mod lease_rows;
 mod lent;
 mod link;
 mod live;
@@ -19,14 +18,12 @@ mod live;
 pub(super) mod sea_orm;
 mod sheet;
 mod side_files;
-mod transaction;
 mod turns;
 pub(crate) mod values;
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use async_trait::async_trait;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
@@ -35,21 +32,16 @@ use crate::aggregate::schema::LiveTable;
 use crate::clock::{ManualClock, to_micros};
 use crate::db::{self, Connection};
 use crate::error::DatabaseError;
-use crate::lease::LockKey;
-use crate::lease::engine::{Answer, Operation, Place};
 use crate::row_lock::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
-use crate::storage::leases::{self, operate};
 use crate::storage::sql::migration;
-use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows, patience};
+use crate::storage::{Connections, LockAnswer, LockOp, patience};
 
 pub(crate) use connect::{diagnose, script};
 pub(crate) use connection::OpenTransaction;
 use connection::Writer;
 use file::File;
-use lease_rows::LeaseTables;
 pub(crate) use link::Link;
-use transaction::SqliteTransaction;
 use turns::Priority;
 
 /// A SQLite database file.
@@ -110,71 +102,48 @@ pub(crate) fn now(clock: Option<&ManualClock>) -> i64 {
     clock.map_or_else(|| to_micros(SystemTime::now()) / 1000, ManualClock::millis)
 }
 
-#[async_trait]
-impl Backend for Sqlite {
-    fn connections(&self) -> Connections {
+impl Sqlite {
+    pub(crate) fn connections(&self) -> Connections {
         connect::connections(self.count)
     }
 
-    fn capabilities(&self) -> Capabilities {
+    pub(crate) fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
+        Err(DatabaseError::Unsupported("this database has no password"))
+    }
+
+    pub(crate) fn capabilities(&self) -> Capabilities {
         capabilities(self.version.clone())
     }
 
-    async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
-        let open = self.opened(self.write(wait).await?.fenced());
-        Ok(Box::new(SqliteTransaction::new(open, self.clock.clone())))
+    pub(crate) async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(self.write(wait).await?.fenced()))
     }
 
-    async fn reader(&self) -> Result<Connection, DatabaseError> {
-        Ok(Connection::new(db::Link::Sqlite(Link::Reading(Sqlite::reader(self).await?)), self.clock.clone()))
+    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(Connection::new(db::Link::Sqlite(Link::Reading(self.connection().await?)), self.clock.clone()))
     }
 
-    async fn own_reader(&self) -> Result<Connection, DatabaseError> {
-        Backend::reader(self).await
+    pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
+        self.reader().await
     }
 
-    async fn begin_own(&self) -> Result<Connection, DatabaseError> {
-        Ok(self.opened(self.write(patience::wait()).await?))
+    pub(crate) async fn begin_own(&self, heartbeat: bool) -> Result<Connection, DatabaseError> {
+        let priority = if heartbeat { Priority::Heartbeat } else { Priority::Normal };
+        Ok(self.opened(OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?))
     }
 
-    async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        let mut reader = self.reader().await?;
+    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        let mut reader = self.connection().await?;
         live::table(&mut reader, &table.name).await
     }
 
-    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+    pub(crate) async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         let now = || self.now();
         batch::Table { file: &self.file, readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
     }
 
-    /// There is one writer.
-    fn answers_at_once(&self) -> usize {
-        1
-    }
-
-    /// Never called: a writing transaction also locks keys that have no row.
-    async fn make_row(&self, _key: &LockKey) -> Result<(), DatabaseError> {
-        Ok(())
-    }
-
-    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
-        operate(self, operation).await
-    }
-
-    async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let swept =
-            leases::sweep(&mut LeaseTables { connection: transaction.connection(), now: self.now() }, slice, after)
-                .await?;
-        transaction.committing(swept).await
-    }
-
-    async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.readers.close().await;
         Arc::clone(&self.writer).lock_owned().await.close().await;
-    }
-
-    fn as_sqlite(&self) -> Option<&Sqlite> {
-        Some(self)
     }
 }

@@ -7,8 +7,8 @@ use crate::lease::cursor::Position;
 use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
 use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, RanOut};
-use crate::storage::leases::{lease, past};
 use crate::storage::sql::columns::{Columns, person, there};
+use crate::store::leases::{lease, past};
 
 /// A statement under construction.
 #[derive(Default)]

@@ -4,10 +4,12 @@
 
 pub(crate) mod counts;
 pub(crate) mod insert;
+pub(crate) mod leases;
 mod lineage;
 pub(crate) mod lists;
 pub(crate) mod load;
 pub(crate) mod operation;
+mod own;
 pub(crate) mod revisions;
 pub(crate) mod save;
 mod statements;

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::clock::millis;
-use crate::db::{Bind, Connection, RowLock, Sheet, Text};
+use crate::db::{Backend, Bind, Connection, RowLock, Text};
 use crate::error::DatabaseError;
-use crate::storage::Backend;
 use crate::storage::sql::columns::Columns;
 
 /// Identifies one transaction permanently: 16 random bytes.
@@ -29,8 +28,9 @@ impl OperationId {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The statement that is sent with the COMMIT, in the same message where the database allows it, so it has no parameters.
-    pub(crate) fn carried(&self, sheet: &Sheet, now: Option<i64>) -> String {
+    /// The statement that a COMMIT carries.
+    pub(crate) fn carried(&self, db: &Connection) -> String {
+        let (sheet, now) = (db.sheet(), db.given());
         let now = (sheet.now)(&now.map_or("null".to_owned(), |now| now.to_string()));
         let id = (sheet.bytes)(&self.hex());
         format!("insert into tenure_operation (id, committed, at) values ({id}, true, {now}); ")
@@ -67,7 +67,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Repeats the query until there is an answer: whether the transaction was committed. `None` if there is none in time.
-pub(crate) async fn resolve(backend: &Arc<dyn Backend>, operation: &OperationId) -> Option<bool> {
+pub(crate) async fn resolve(backend: &Arc<Backend>, operation: &OperationId) -> Option<bool> {
     let asked = Instant::now();
     loop {
         match backend.settle(operation).await {

@@ -184,7 +184,7 @@ impl OpenTransaction {
     }
 
     /// The connection it runs on.
-    pub(super) fn session(&mut self) -> &mut Session {
+    pub(crate) fn session(&mut self) -> &mut Session {
         &mut self.session
     }
 

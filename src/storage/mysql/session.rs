@@ -351,7 +351,7 @@ impl Session {
     }
 
     /// The connection, for the application's own statements; no other statement is in flight.
-    pub(super) fn lend(&mut self) -> Option<&mut MySqlConnection> {
+    pub(crate) fn lend(&mut self) -> Option<&mut MySqlConnection> {
         (self.lent, self.was_lent) = (true, true);
         self.connection.as_deref_mut()
     }

@@ -3,7 +3,7 @@
 use super::deadline::Flavour;
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::{Dialect, Inserts, RowLocks, Sheet};
+use crate::db::{self, Dialect, Holds, Inserts, RowLocks, Sheet};
 
 pub(crate) static MARIADB: Sheet = Sheet {
     dialect: Dialect::MariaDb,
@@ -15,6 +15,13 @@ pub(crate) static MARIADB: Sheet = Sheet {
     millis_of: |column| format!("timestampdiff(microsecond, {EPOCH}, {column}) div 1000"),
     on_conflict: |_| "on duplicate key update".to_owned(),
     new: |column| format!("values({column})"),
+    or_nothing: |table, column| format!("on duplicate key update {table}.{column} = {table}.{column}"),
+    // A comparison of rows would not use the index.
+    after: |[kind, id, slot], [a, b, c], after| {
+        let (than, last) = if after { (">", ">") } else { ("<", "<=") };
+        format!("({kind} {than} {a} or ({kind} = {a} and ({id} {than} {b} or ({id} = {b} and {slot} {last} {c}))))")
+    },
+    list,
     greatest: "greatest",
     least: "least",
     key_text: |column| format!("convert({column} using utf8mb4)"),
@@ -30,9 +37,14 @@ pub(crate) static MARIADB: Sheet = Sheet {
     slow_subqueries: true,
     row_locks: Some(RowLocks {
         share: " lock in share mode",
+        // Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so
+        // would a heartbeat that waits for it.
+        key_share: " for update",
+        no_key_update: " for update",
         update: " for update",
         skip_locked: " for update skip locked",
         rereads_lock: false,
+        index_entries: true,
         lock_before_write: false,
     }),
     // A subquery of `returning` is read after the insert.
@@ -43,9 +55,14 @@ pub(crate) static MYSQL: Sheet = Sheet {
     dialect: Dialect::MySql,
     row_locks: Some(RowLocks {
         share: " lock in share mode",
+        // Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so
+        // would a heartbeat that waits for it.
+        key_share: " for update",
+        no_key_update: " for update",
         update: " for update",
         skip_locked: " for update skip locked",
         rereads_lock: true,
+        index_entries: true,
         lock_before_write: true,
     }),
     inserts: Inserts::Silent,
@@ -62,6 +79,28 @@ pub(super) fn of(flavour: Flavour) -> &'static Sheet {
 
 /// In UTC, like the session: a `timestamp` column is converted to it, a `datetime` column contains it.
 const EPOCH: &str = "timestamp'1970-01-01 00:00:00'";
+
+/// Keys are compared by their bytes, so that the primary key finds them.
+fn list(place: &str, columns: &[db::Column]) -> String {
+    let read = |column: &db::Column| match column.holds {
+        Holds::Key => format!("cast({0} as binary) as {0}", column.name),
+        Holds::Bytes => format!("unhex({0}) as {0}", column.name),
+        Holds::Text | Holds::Number | Holds::Flag => column.name.to_owned(),
+    };
+    let kind = |column: &db::Column| {
+        let kind = match column.holds {
+            Holds::Key => "varchar(1024) character set utf8mb4",
+            Holds::Text => "text character set utf8mb4",
+            Holds::Bytes => "varchar(64)",
+            Holds::Number => "bigint",
+            Holds::Flag => "tinyint",
+        };
+        format!("{0} {kind} path '$.{0}'", column.name)
+    };
+    let columns = |each: &dyn Fn(&db::Column) -> String| columns.iter().map(each).collect::<Vec<_>>().join(", ");
+    let (read, kinds) = (columns(&read), columns(&kind));
+    format!("(select {read} from json_table({place}, '$[*]' columns ({kinds})) as json limit 10000) as new")
+}
 
 fn read(column: &Column, name: &str) -> String {
     match column.kind {

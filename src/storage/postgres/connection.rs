@@ -230,7 +230,7 @@ impl OpenTransaction {
     }
 
     /// The connection, for the application's own statements: their errors are not visible here.
-    pub(super) fn lend(&mut self) -> Option<&mut PgConnection> {
+    pub(crate) fn lend(&mut self) -> Option<&mut PgConnection> {
         (self.lent, self.was_lent) = (true, true);
         self.connection.as_mut()?.open().ok()
     }

@@ -44,7 +44,7 @@ impl Link {
         let rows = match (self, lock) {
             (Link::Reading(reader), _) => reader.answer(patience::limit(patience::left()), fetch).await?,
             (Link::Open(open), RowLock::None | RowLock::SkipLocked) => open.run(fetch).await?,
-            (Link::Open(open), RowLock::Share | RowLock::Update) => open.wait_for(fetch).await?,
+            (Link::Open(open), _) => open.wait_for(fetch).await?,
         };
         Ok(rows.into_iter().map(Row::Postgres).collect())
     }

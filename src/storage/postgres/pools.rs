@@ -75,15 +75,6 @@ impl Pools {
         self.reader().await?.answer(patience::limit(patience::left()), work).await
     }
 
-    /// Runs a query of the lock manager.
-    pub(super) async fn ask<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        let mut reader = self.for_one(patience::left()).await?;
-        reader.answer(patience::limit(patience::left()), work).await
-    }
-
     pub(super) async fn close(&self) {
         self.recent.close();
         tokio::join!(self.main.close(), self.batches.close(), self.alone.close());

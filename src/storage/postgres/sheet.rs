@@ -2,7 +2,7 @@
 
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::{Dialect, Inserts, RowLocks, Sheet};
+use crate::db::{self, Dialect, Holds, Inserts, RowLocks, Sheet};
 
 pub(crate) static SHEET: Sheet = Sheet {
     dialect: Dialect::Postgres,
@@ -14,6 +14,12 @@ pub(crate) static SHEET: Sheet = Sheet {
     millis_of: |column| format!("(extract(epoch from {column}) * 1000)::bigint"),
     on_conflict: |columns| format!("on conflict ({columns}) do update set"),
     new: |column| format!("excluded.{column}"),
+    or_nothing: |_, _| "on conflict do nothing".to_owned(),
+    after: |columns, places, after| {
+        let than = if after { ">" } else { "<=" };
+        format!("({}) {than} ({})", columns.join(", "), places.join(", "))
+    },
+    list,
     greatest: "greatest",
     least: "least",
     key_text: |column| column.to_owned(),
@@ -28,14 +34,35 @@ pub(crate) static SHEET: Sheet = Sheet {
     slow_subqueries: false,
     row_locks: Some(RowLocks {
         share: " for share",
+        key_share: " for key share",
+        no_key_update: " for no key update",
         update: " for update",
         skip_locked: " for update skip locked",
         rereads_lock: false,
+        index_entries: false,
         lock_before_write: false,
     }),
     // The function sees what was committed while the insert waited, which the insert's own snapshot does not.
     inserts: Inserts::OrNothing("tenure_removed_version"),
 };
+
+/// The limit is for the planner, which expects 100 rows of a function, and joins those with the whole table.
+fn list(place: &str, columns: &[db::Column]) -> String {
+    let read = |column: &db::Column| match column.holds {
+        Holds::Key => format!("{0} collate \"C\" as {0}", column.name),
+        Holds::Text | Holds::Number => column.name.to_owned(),
+        Holds::Bytes => format!("decode({0}, 'hex') as {0}", column.name),
+        Holds::Flag => format!("{0}::boolean as {0}", column.name),
+    };
+    let kind = |column: &db::Column| match column.holds {
+        Holds::Key | Holds::Text | Holds::Bytes => format!("{} text", column.name),
+        Holds::Number => format!("{} bigint", column.name),
+        Holds::Flag => format!("{} int", column.name),
+    };
+    let columns = |each: &dyn Fn(&db::Column) -> String| columns.iter().map(each).collect::<Vec<_>>().join(", ");
+    let (read, kinds) = (columns(&read), columns(&kind));
+    format!("(select {read} from jsonb_to_recordset({place}::text::jsonb) as json ({kinds}) limit 10000) as new")
+}
 
 fn read(column: &Column, name: &str) -> String {
     match column.kind {

@@ -122,7 +122,7 @@ impl Sqlite {
     }
 
     /// A read-only connection to the opened file, within the time of the operation.
-    pub(super) async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
+    pub(super) async fn connection(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
         self.file.check_lately()?;
         super::connection::reader(&self.readers).await
     }

@@ -274,7 +274,7 @@ impl OpenTransaction {
     }
 
     /// The connection, for the application's own statements.
-    pub(super) fn lend(&mut self) -> &mut SqliteConnection {
+    pub(crate) fn lend(&mut self) -> &mut SqliteConnection {
         (self.lent, self.wrote) = (true, true);
         self.writer.iter_mut().for_each(|writer| writer.lent = true);
         self.connection()
@@ -333,12 +333,6 @@ impl OpenTransaction {
             true => writer.file.check(),
             false => writer.file.check_lately(),
         })
-    }
-
-    /// Commits, and returns this answer.
-    pub(super) async fn committing<T>(self, answer: T) -> Result<T, DatabaseError> {
-        self.commit(None).await?;
-        Ok(answer)
     }
 
     /// Rolls back and waits for its completion.

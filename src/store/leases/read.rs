@@ -7,7 +7,7 @@ use crate::lease::{LockKey, ShowOwner};
 use crate::storage::sql::columns::{Columns, person, there};
 
 /// The primary key of a row of the lock table.
-pub(in crate::storage) fn place(row: &impl Columns) -> Result<Place, Error> {
+pub(crate) fn place(row: &impl Columns) -> Result<Place, Error> {
     let text = |column| there(row.text(column), column);
     Ok(Place { key: LockKey::new(text("kind")?, text("id")?), slot: there(row.bytes("slot"), "slot")? })
 }
@@ -57,7 +57,7 @@ pub(crate) fn past(row: &impl Columns, prefix: &str) -> Result<Past, Error> {
 
 /// What is stored of a lock id.
 #[derive(Debug)]
-pub(in crate::storage) struct Trace {
+pub(crate) struct Trace {
     pub lease: Option<LeaseRow>,
     pub past: Option<Past>,
     /// The highest generation of the swept rows of a type.
@@ -66,7 +66,7 @@ pub(in crate::storage) struct Trace {
 
 impl Trace {
     /// From one row with the columns of [`lease`] and [`past`], and `floor`.
-    pub(in crate::storage) fn of(row: &impl Columns) -> Result<Self, Error> {
+    pub(crate) fn of(row: &impl Columns) -> Result<Self, Error> {
         let has_lease = row.bytes("lock_hash")?.is_some();
         let has_past = row.bytes("past_lock_hash")?.is_some();
         Ok(Trace {

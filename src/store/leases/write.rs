@@ -7,7 +7,7 @@ use crate::lease::engine::{Changes, LeaseRow, Past, Place, Rows};
 /// The rows to write. A row that was loaded is updated or deleted, and is locked; any other row is inserted, which another session may have
 /// done first.
 #[derive(Debug, Default)]
-pub(in crate::storage) struct Writes {
+pub(crate) struct Writes {
     deleted: Vec<Place>,
     updated: Vec<LeaseRow>,
     inserted: Vec<LeaseRow>,
@@ -40,35 +40,28 @@ impl Writes {
             && self.floors.is_empty()
     }
 
-    /// The length of the longest list.
-    #[cfg(feature = "postgres")]
-    pub(in crate::storage) fn longest(&self) -> usize {
-        let lists = [self.deleted.len(), self.updated.len(), self.inserted.len(), self.past.len(), self.floors.len()];
-        lists.into_iter().max().unwrap_or(0)
-    }
-
     /// Floors to raise, by type.
-    pub(in crate::storage) fn floors(&self) -> Option<String> {
+    pub(crate) fn floors(&self) -> Option<String> {
         json::<_, FloorJson<'_>>(&self.floors)
     }
 
     /// Rows of the lock table to delete, as JSON; `None` if there are none.
-    pub(in crate::storage) fn deleted(&self) -> Option<String> {
+    pub(crate) fn deleted(&self) -> Option<String> {
         json::<_, PlaceJson<'_>>(&self.deleted)
     }
 
     /// Rows of the lock table to update.
-    pub(in crate::storage) fn updated(&self) -> Option<String> {
+    pub(crate) fn updated(&self) -> Option<String> {
         json::<_, LeaseJson<'_>>(&self.updated)
     }
 
     /// Rows of the lock table to insert, in the order of their keys.
-    pub(in crate::storage) fn inserted(&self) -> Option<String> {
+    pub(crate) fn inserted(&self) -> Option<String> {
         json::<_, LeaseJson<'_>>(&self.inserted)
     }
 
     /// Entries to append to the history.
-    pub(in crate::storage) fn past(&self) -> Option<String> {
+    pub(crate) fn past(&self) -> Option<String> {
         json::<_, PastJson<'_>>(&self.past)
     }
 }
@@ -205,14 +198,14 @@ fn json<'r, R, J: From<&'r R> + Serialize>(rows: &'r [R]) -> Option<String> {
 }
 
 /// As hexadecimal digits.
-pub(in crate::storage) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());
     push_hex(&mut text, bytes);
     text
 }
 
 /// Appends hexadecimal digits, without an allocation for each byte: a batch has thousands.
-pub(in crate::storage) fn push_hex(text: &mut String, bytes: &[u8]) {
+pub(crate) fn push_hex(text: &mut String, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
     text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));

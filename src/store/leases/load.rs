@@ -1,15 +1,16 @@
 //! Loads the rows on which an operation depends. The row of the exclusive lease on a key is locked before its other rows,
 //! so that two operations cannot deadlock.
 
-use super::{Hold, LeaseRows, Which};
+use crate::db::Connection;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{LeaseRow, Operation, Place, Rows, conflict};
 use crate::storage::{LockHash, LockRequest, Proof};
+use crate::store::leases::{Hold, Which, rows};
 
 /// Rows, as they are loaded.
 pub(super) struct Loader<'t> {
-    table: &'t mut dyn LeaseRows,
+    db: &'t mut Connection,
     /// Whether rows are locked; otherwise they are only read.
     locking: bool,
     rows: Rows,
@@ -19,8 +20,8 @@ pub(super) struct Loader<'t> {
 }
 
 impl<'t> Loader<'t> {
-    pub(super) fn new(table: &'t mut dyn LeaseRows, locking: bool) -> Self {
-        Loader { table, locking, rows: Rows::default(), now: 0, known: Vec::new() }
+    pub(super) fn new(db: &'t mut Connection, locking: bool) -> Self {
+        Loader { db, locking, rows: Rows::default(), now: 0, known: Vec::new() }
     }
 
     /// The rows, and the time after the last wait. Without any row no decision depends on the time.
@@ -161,7 +162,7 @@ impl<'t> Loader<'t> {
     /// Loads rows, and returns their places.
     async fn fetch(&mut self, which: Which<'_>, hold: Hold) -> Result<Vec<Place>, DatabaseError> {
         let hold = if self.locking { hold } else { Hold::No };
-        let found = self.table.leases(which, hold).await?;
+        let found = rows::leases(self.db, which, hold).await?;
         self.tell(found.clock);
         if let Which::Exclusive(key) = which {
             self.known.push(key.clone());
@@ -180,7 +181,7 @@ impl<'t> Loader<'t> {
 
     /// Loads the history of a lock id and the floor of the generations of a type. Returns the row of the lock id if it is not loaded yet.
     async fn trace(&mut self, lock: &LockHash, kind: &str) -> Result<Option<LeaseRow>, DatabaseError> {
-        let found = self.table.trace(lock, kind).await?;
+        let found = rows::trace(self.db, lock, kind).await?;
         self.tell(found.clock);
         let mut other = None;
         for trace in found.rows {
