@@ -7,7 +7,7 @@ use std::time::Duration;
 use shop::domain::{Money, Order, OrderLine, OrderNo, Product};
 use shop::{Accounts, Settings, Shop};
 use tempfile::TempDir;
-use tenure::{Database, Loaded, LockKey, Repository, clock::ManualClock, lease::Holder, storage::ConnectOptions};
+use tenure::{Database, Loaded, LockKey, Repository, clock::ManualClock, db::ConnectOptions, lease::Holder};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 

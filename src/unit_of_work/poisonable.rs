@@ -27,8 +27,8 @@ pub(crate) struct Poisonable {
 /// The argument of an operation. A type without a lifetime: with `&mut dyn BackendTransaction` the compiler does not see
 /// that the futures of operations are `Send`.
 pub(crate) struct Running {
-    /// `None` once it has ended.
-    transaction: Option<Connection>,
+    /// `None` once it has ended. On the heap, because transactions are moved.
+    transaction: Option<Box<Connection>>,
     /// The limit since it holds a lease.
     guard: Option<GuardLimit>,
 }
@@ -64,7 +64,7 @@ impl Drop for Running {
 
 impl Poisonable {
     pub(super) fn new(inner: Connection, guard_limit: Duration) -> Self {
-        let inner = Running { transaction: Some(inner), guard: None };
+        let inner = Running { transaction: Some(Box::new(inner)), guard: None };
         Poisonable { inner, poisoned: None, fresh: true, guard_limit }
     }
 
@@ -100,7 +100,8 @@ impl Poisonable {
         self.check()?;
         self.fresh = false;
         self.poisoned = Some(DatabaseError::Cancelled);
-        let result = operation(&mut self.inner).await;
+        // On the heap: it is as large as the largest operation.
+        let result = Box::pin(operation(&mut self.inner)).await;
         self.poisoned = result.as_ref().err().map(meaning);
         // The limit is the cause of any error after it.
         match (result, self.check_limit()) {
@@ -168,7 +169,7 @@ impl Poisonable {
             let _ = ending.await;
             return Err(DatabaseError::GuardLimit { limit: self.guard_limit });
         }
-        Ok(self.inner.transaction.take().expect(UNTIL_ITS_END))
+        Ok(*self.inner.transaction.take().expect(UNTIL_ITS_END))
     }
 }
 

@@ -12,8 +12,8 @@ use crate::db::{Backend, Connection, RowLock};
 use crate::error::{DatabaseError, Error};
 use crate::lease::{LockId, LockKey, Owner};
 use crate::row_lock::{LockMode, Wait};
-use crate::storage::{Authorship, Save, Saved};
 use crate::store::operation::{OperationId, resolve};
+use crate::store::{Authorship, Save, Saved};
 use crate::store::{insert, load, save};
 use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
@@ -86,7 +86,7 @@ impl Transaction {
     /// an earlier failure, and with [`DatabaseError::CommitUnknown`] if the database's answer was lost; after every other error nothing was
     /// committed.
     pub async fn commit(self) -> Result<(), Error> {
-        traced("commit", None, |()| None, self.commit_unseen()).await
+        traced("commit", None, |()| None, Box::pin(self.commit_unseen())).await
     }
 
     async fn commit_unseen(mut self) -> Result<(), Error> {
