@@ -44,7 +44,9 @@ pub(crate) use row::{Misfit, Row};
 pub(crate) use server::address::setting_names;
 #[cfg(test)]
 pub(crate) use sheet::PLAIN;
-pub(crate) use sheet::{Dialect, Inserts, RowLocks, Sheet};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use sheet::RowLocks;
+pub(crate) use sheet::{Dialect, Inserts, Sheet};
 pub(crate) use statement::{Bind, LOCK, Sql, Statement, Text};
 
 use std::pin::Pin;
@@ -86,6 +88,7 @@ impl From<LockMode> for RowLock {
     }
 }
 
+#[cfg(feature = "mysql")]
 impl RowLock {
     /// Whether it may have to wait.
     pub(crate) fn waits(self) -> bool {

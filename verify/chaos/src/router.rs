@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection};
+use sqlx::{Connection, MySqlConnection, PgConnection};
 use tokio::sync::watch;
 
 use crate::backend::Backend;
@@ -18,9 +18,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const TIMELINE: &str = "select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint
                          where not pg_is_in_recovery()";
 
-/// A node of Galera that is in the majority.
+/// A node of Galera that is in the majority, from which this other one was excluded. One that is only silent for a moment still commits what
+/// it was asked before: until it is excluded, it is a writer.
 const SYNCED: &str = "select count(*) from information_schema.global_status
-                       where variable_name = 'wsrep_ready' and variable_value = 'ON' having count(*) > 0";
+                       where variable_name = 'wsrep_ready' and variable_value = 'ON'
+                          or variable_name = 'wsrep_incoming_addresses' and instr(variable_value, ?) = 0
+                      having count(*) = 2";
+
+/// What is the address of no host.
+const NOBODY: &str = "nobody";
 
 /// A primary of Group Replication that reaches a majority.
 const PRIMARY: &str = "
@@ -52,8 +58,9 @@ impl Router {
             let (mut current, mut highest) = (0, 0);
             while !chosen.is_closed() {
                 let mut ranks = Vec::with_capacity(urls.len());
-                for url in &urls {
-                    ranks.push(rank(backend, url).await);
+                for (at, url) in urls.iter().enumerate() {
+                    let former = if at == current { NOBODY.to_owned() } else { host(&urls[current]) };
+                    ranks.push(rank(backend, url, &former).await);
                 }
                 let next = match wrong {
                     true => ranks.iter().position(Option::is_some),
@@ -93,8 +100,9 @@ fn choose(ranks: &[Option<i64>], current: usize, highest: &mut i64) -> Option<us
     [current].into_iter().chain(0..ranks.len()).find(is_best)
 }
 
-/// The rank of a host that accepts writes: the timeline on PostgreSQL, 0 on the others, where a majority decides.
-async fn rank(backend: Backend, url: &str) -> Option<i64> {
+/// The rank of a host that accepts writes, and of which the former one is no equal: the timeline on PostgreSQL, 0 on the others, where a
+/// majority decides.
+async fn rank(backend: Backend, url: &str, former: &str) -> Option<i64> {
     let asked = async {
         match backend.is_postgres() {
             true => {
@@ -104,9 +112,12 @@ async fn rank(backend: Backend, url: &str) -> Option<i64> {
             }
             false => {
                 let mut connection = MySqlConnection::connect(url).await?;
-                let question = if backend == Backend::Galera { SYNCED } else { PRIMARY };
-                let usable: Option<i64> =
-                    sqlx::query_scalar(AssertSqlSafe(question)).fetch_optional(&mut connection).await?;
+                let usable: Option<i64> = match backend {
+                    Backend::Galera => sqlx::query_scalar(SYNCED).bind(former),
+                    _ => sqlx::query_scalar(PRIMARY),
+                }
+                .fetch_optional(&mut connection)
+                .await?;
                 connection.close().await.map(|()| usable.map(|_| 0))
             }
         }

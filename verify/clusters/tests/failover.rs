@@ -4,9 +4,9 @@
 
 use std::time::{Duration, Instant};
 
+use tenure::db::ConnectOptions;
 use tenure::error::{DatabaseError, LeaseError};
 use tenure::lease::LockPolicy;
-use tenure::db::ConnectOptions;
 use tenure::unit_of_work::{Retry, RetryReason, Transient};
 use tenure::{Database, Error, LockKey, LockManager, Owner};
 use testkit::{DATABASE, Galera, MariaDb, MariaDbPair, Postgres, PostgresPair, Proxy};

@@ -5,8 +5,8 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure::error::{DatabaseError, LockError};
 use tenure::db::{ConnectOptions, Writers};
+use tenure::error::{DatabaseError, LockError};
 use tenure::{Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository, Transaction};
 use testkit::Galera;
 
