@@ -229,6 +229,28 @@ async fn the_form_works_as_a_plain_post_without_scripts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn busy_shop_without_scripts_keeps_the_text_and_saves_it_once() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.has_scripts(false).await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Plain").await;
+    let stuck = story.writes_without_an_end().await;
+    minji.clicks("[data-tenure-action=save]").await;
+    // Nothing can be kept, so the text is in the answer only: it stands at the address of the form, and is there again after a reload.
+    for _ in 0..2 {
+        minji.sees("main[data-state=OE-23]").await;
+        assert!(minji.reads("main").await.contains("Plain"));
+        minji.reloads().await;
+    }
+    minji.photo("busy-without-scripts").await;
+    stuck.rollback().await.expect("the shop's database");
+    minji.clicks("main form .main").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!((minji.reads("dd.typed").await.as_str(), story.versions().await), ("Plain", 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn save_whose_answer_was_lost_is_not_called_unsaved() {
     let story = Story::begin().await;
     for (language, told) in [("en", "We do not know yet"), ("ko", "저장되었는지 아직 알 수 없습니다")] {
