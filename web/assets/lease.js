@@ -103,9 +103,7 @@ export function keepLease(element) {
 		if (status === 200) hear(answer, sent, idleMs);
 		// Nothing can be done here any more: it was deleted, a permission is gone, another person is signed in.
 		else if (/40[0349]/.test(status) && code) hear({ mode: "lost", state: code, said: answer.detail ?? answer.title, actions: [] }, sent, idleMs);
-		else return doubt(status, want);
-		// It is free, and there is text to be locked: the person asked before, and was refused.
-		if (answer.mode === "free" && want === "look" && wanted() === "take") ask();
+		else doubt(status, want);
 	}
 
 	function hear(answer, sent, idleMs) {

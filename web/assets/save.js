@@ -83,11 +83,9 @@ export function saveFrom(element, lease, text) {
 	}
 
 	async function send(submitter, how) {
-		const label = submitter?.textContent;
 		sending = new AbortController();
 		text.wait(true);
 		lease.saving(lease.text.textSaving);
-		if (submitter) submitter.textContent = lease.text.textSaving;
 		const { answer, sent, isNewer } = await deliver(submitter, how, sending.signal);
 		const isNext = answer?.next && answer.done && isNewer();
 		if (isNext) text.rebase(sent);
@@ -100,7 +98,6 @@ export function saveFrom(element, lease, text) {
 		}
 		sending = null;
 		check.hidden = stop.hidden = true;
-		if (submitter) submitter.textContent = label;
 		text.wait(false);
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
