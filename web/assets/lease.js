@@ -102,14 +102,16 @@ export function keepLease(element) {
 		if (code === "csrf-failed" && !facts?.csrf && (await refresh(form, ["csrf"]))) return ask(want, { ...facts, csrf: hidden(form, "csrf") });
 		if (status === 200) hear(answer, sent, idleMs);
 		// Nothing can be done here any more: it was deleted, a permission is gone, another person is signed in.
-		else if (/40[0349]/.test(status) && code) hear({ mode: "lost", state: code, said: answer.detail ?? answer.title, actions: [] }, sent, idleMs);
-		else doubt(status, want);
+		else if (/40[0349]/.test(status) && code) {
+			const actions = (answer.actions ?? []).map(({ rel }) => rel);
+			hear({ mode: "lost", state: code, said: answer.detail ?? answer.title, actions }, sent, idleMs);
+		} else doubt(status, want);
 	}
 
 	function hear(answer, sent, idleMs) {
 		answeredAt = Date.now();
 		failures = 0;
-		signIn.hidden = true;
+		signIn.hidden = !answer.actions.includes("sign-in");
 		generation = answer.generation;
 		isHeld = typeof answer.expires_in_ms === "number";
 		hadLease ||= isHeld;

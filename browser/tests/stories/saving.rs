@@ -79,6 +79,32 @@ async fn continuing_after_a_lost_response_saves_on_top() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_typed_after_a_stopped_save_is_not_called_saved() {
+    let story = Story::begin().await;
+    for (language, told) in [("en", "If you typed more"), ("ko", "더 입력했다면")] {
+        let minji = types_a_message(&story, "minji", language, &format!("First {language}")).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        let cut = "(window.send = fetch, window.fetch = (url, options) => /shipping$/.test(url)
+            ? send(url, options).then(() => Promise.reject(new TypeError())) : send(url, options), null)";
+        minji.finds::<()>(cut).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.clicks("[data-tenure-stop]").await;
+        minji.sees("#shipping:not([data-tenure-state=saving])").await;
+        minji.types("[name=message]", &format!("Second {language}")).await;
+        minji.finds::<()>("(window.fetch = send, null)").await;
+        minji.looks_away_and_back().await;
+        minji.sees("main[data-state=OE-20]").await;
+        let said = minji.reads("[data-tenure-status]").await;
+        assert!(said.contains(told), "{said}");
+        minji.clicks("[data-tenure-action=again]").await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        assert_eq!(minji.value("[name=message]").await, format!("Second {language}"));
+        saves(&minji).await;
+        assert_eq!(minji.reads("dd.typed").await, format!("Second {language}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_slow_save_is_seen_and_after_fifteen_seconds_can_be_checked() {
     let story = Story::begin().await;
     for (language, saving, unknown) in

@@ -292,6 +292,7 @@ async fn open_form_is_not_saved_in_the_name_of_the_next_person() {
     park.signs_in_in_another_tab("olivia").await;
     park.waits_until("document.querySelector('[data-tenure-state]').dataset.tenureState === 'lost'").await;
     assert!(park.reads("[data-tenure-status]").await.contains("somebody else"));
+    park.sees("[data-tenure-signin]").await;
     assert_eq!(park.value("[name='address.line1']").await, "Hangang-daero 2");
     park.finds::<()>("(document.forms.shipping.requestSubmit(), null)").await;
     park.waits_until("!/saving/.test(document.forms.shipping.dataset.tenureState)").await;

@@ -143,6 +143,7 @@ fn actions(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
 fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str, Html) {
     let t = f.t;
     match verdict {
+        Verdict::Saved if matches!(kind, Kind::Shipping | Kind::Edit) => ("OE-20", t.standing_saved_again().into()),
         Verdict::Saved => ("OE-20", t.standing_saved().into()),
         Verdict::Frozen(OrderState::Cancelled) => {
             ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyCancelled)))
