@@ -54,6 +54,7 @@ extern crate self as tenure;
 
 pub mod aggregate;
 pub mod clock;
+mod db;
 pub mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -67,6 +68,7 @@ pub mod sea_orm;
 #[path = "../verify/simulation/mod.rs"]
 mod simulation;
 pub mod storage;
+mod store;
 mod telemetry;
 pub mod unit_of_work;
 pub mod version;

@@ -63,7 +63,7 @@ pub enum DatabaseError {
     /// The operating system has no random bytes. Nothing was sent.
     #[error("the operating system has no randomness; check that `getrandom` or /dev/urandom works here")]
     NoRandomness,
-    /// The database user lacks a permission.
+    /// The database user lacks a permission; or this process may not write to the file of SQLite.
     #[error("the database user lacks a permission: {0}; grant it, or connect as another user")]
     NotPermitted(String),
     /// The transaction held a lease, or kept others from acquiring it, for longer than the limit, and was rolled back. On a server its session
@@ -102,13 +102,9 @@ pub enum DatabaseError {
         /// The problem, and what to do.
         problem: String,
     },
-    /// The database can be read, but not written, and nothing of the transaction was stored. A server may be a standby or a replica that the
-    /// address led to: its connection was closed, and the next one may reach the writer. A SQLite file stays as it is until its rights are
-    /// changed.
-    #[error(
-        "the database is read-only: a server that is a standby or a replica (run it again as a whole), or a file that this user has \
-             no right to write; give this user the right to write to the file and its directory"
-    )]
+    /// The address led to a server that can be read, but not written: a standby or a replica. Nothing of the transaction was stored. Its
+    /// connection was closed, and the next one may reach the writer.
+    #[error("the server is read-only, as a standby or a replica is; run the transaction again as a whole")]
     ReadOnly,
     /// The disk, a quota or a table is full. Nothing of the transaction was stored.
     #[error("the database has no space left: {0}; free disk space or raise the limit, and run it again as a whole")]
@@ -165,6 +161,11 @@ impl DatabaseError {
             }
             error => error,
         }
+    }
+
+    /// Whether a row with this key exists already.
+    pub(crate) fn is_duplicate(&self) -> bool {
+        matches!(self, DatabaseError::Constraint(violation) if violation.kind == ConstraintKind::Unique)
     }
 
     #[cfg(feature = "postgres")]

@@ -17,13 +17,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::aggregate::Aggregate;
+use crate::db::Backend;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
 use crate::lease::limits::Limits;
 use crate::lease::policy::LockPolicy;
 use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable, checked_reason};
 use crate::lock_table::batch::{Batcher, Gone};
 use crate::lock_table::grants::Grants;
-use crate::storage::{Attempt, Backend, LockAnswer, LockOp, LockRequest, Proof};
+use crate::storage::{Attempt, LockAnswer, LockOp, LockRequest, Proof};
+use crate::store::leases;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::outcome::{Outcome, seen};
 use crate::unit_of_work::database::Database;
@@ -59,7 +61,7 @@ pub use wait::Acquisition;
 /// ```
 #[derive(Debug, Clone)]
 pub struct LockManager {
-    backend: Arc<dyn Backend>,
+    backend: Arc<Backend>,
     batch: Batcher,
     grants: Grants,
     limits: Limits,
@@ -254,7 +256,7 @@ impl LockManager {
     pub async fn release_within(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
         let release = async {
             let proof = self.proof(id);
-            let released = tx.database.guard(async |tx| tx.release_lock(&proof).await).await?;
+            let released = tx.database.guard(async |tx| leases::release(tx, &proof).await).await?;
             self.lease(id, released)
         };
         let released = seen(self.metrics(), "release_within", None, release).await;
@@ -270,7 +272,7 @@ impl LockManager {
     pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
         let guard = async {
             let proof = self.proof(id);
-            let guarded = tx.database.guard(async |tx| tx.guard(&proof).await).await?;
+            let guarded = tx.database.guard(async |tx| leases::guard(tx, &proof).await).await?;
             self.lease(id, guarded)
         };
         seen(self.metrics(), "guard", None, guard).await

@@ -5,6 +5,7 @@ use crate::aggregate::Aggregate;
 use crate::error::Error;
 use crate::lease::{Lease, LockId, LockKey};
 use crate::storage::Resumption;
+use crate::store::leases;
 use crate::telemetry::outcome::seen;
 use crate::unit_of_work::repository::{Repository, check_token};
 use crate::version::token::Expected;
@@ -77,7 +78,7 @@ impl LockManager {
         let mut tx = repository.database.begin().await?;
         // The lease first, then the aggregate: the order of every save under a lease.
         let proof = self.proof(lock);
-        let holder = match tx.database.guard(async |tx| tx.resume(&proof, &key).await).await? {
+        let holder = match tx.database.guard(async |tx| leases::resume(tx, &proof, &key).await).await? {
             Resumption::Resumed(holder) => holder,
             Resumption::Held(holder) => {
                 return Err(Error::AlreadyLocked(Box::new(self.seen_by(holder, self.owner.as_deref()))));

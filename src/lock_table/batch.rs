@@ -16,8 +16,9 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use crate::db::Backend;
 use crate::error::DatabaseError;
-use crate::storage::{Backend, LockAnswer, LockOp, patience};
+use crate::storage::{LockAnswer, LockOp, patience};
 use crate::telemetry::metrics::Metrics;
 use admission::Admission;
 use round::{Batch, settled};
@@ -35,7 +36,7 @@ type Answer = Result<Option<LockAnswer>, DatabaseError>;
 /// The queues of the lock table. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Batcher {
-    backend: Arc<dyn Backend>,
+    backend: Arc<Backend>,
     admissions: Arc<[Mutex<Admission<Waiting>>; 2]>,
     metrics: Metrics,
     /// Whether batching is off.
@@ -96,7 +97,7 @@ enum Position {
 }
 
 impl Batcher {
-    pub(crate) fn new(backend: Arc<dyn Backend>, metrics: Metrics) -> Self {
+    pub(crate) fn new(backend: Arc<Backend>, metrics: Metrics) -> Self {
         let admission = || Mutex::new(Admission::new(backend.answers_at_once()));
         Batcher { admissions: Arc::new([admission(), admission()]), backend, metrics, alone: false }
     }

@@ -180,7 +180,7 @@ impl Diagnosis {
     }
 
     fn is_unreleased(&self) -> bool {
-        self.applied.iter().any(|number| *number < migration::FIRST)
+        migration::is_unreleased(&self.applied)
     }
 
     fn schema(&self) -> String {

@@ -52,6 +52,11 @@ pub(super) fn wait() -> Wait {
     Wait::Within(left())
 }
 
+/// The pause before another attempt, 5 to 20 ms: random, so that those that met do not meet again.
+pub(crate) fn jitter() -> Duration {
+    Duration::from_micros(u64::from(5_000 + getrandom::u32().unwrap_or(0) % 15_000))
+}
+
 /// The time limit of an answer, given the remaining budget.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(super) fn limit(left: Duration) -> Duration {

@@ -3,58 +3,39 @@
 //! A saving transaction holds its lease by a `FOR KEY SHARE` lock on the row: heartbeats succeed, takeovers wait. `lock_timeout` limits
 //! waits; it is set for the transaction only, and reduced from lock to lock.
 
-mod aggregate_rows;
-mod anchor;
 mod batch;
 mod checkout;
 mod connect;
 mod connection;
-mod counts;
-pub(in crate::storage) mod errors;
-mod lease_rows;
-mod list;
+pub(crate) mod errors;
+mod link;
 mod live;
-mod load;
-mod operation;
 mod overdue;
 mod pools;
-mod revision;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
-mod statements;
-mod sweep;
-mod transaction;
-mod values;
+mod sheet;
+pub(crate) mod values;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_trait::async_trait;
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgPool;
 
-use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
-use crate::aggregate::value::Value;
-use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
+use crate::db::{self, Connection};
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Operation, Place};
-use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
-use crate::storage::leases::{self, operate};
-use crate::storage::operation::OperationId;
 use crate::storage::sql::migration;
-use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows};
-use crate::version::conflict::Change;
+use crate::storage::{Connections, LockAnswer, LockOp, patience};
 
+use checkout::Checkout;
 pub(crate) use connect::{diagnose, script};
-use connection::OpenTransaction;
-use lease_rows::LeaseTables;
+pub(crate) use connection::OpenTransaction;
+pub(crate) use link::Link;
 use pools::Pools;
-use transaction::PgTransaction;
 
 /// A PostgreSQL database.
 #[derive(Debug)]
@@ -90,15 +71,12 @@ impl Postgres {
         migrator.run(&self.pool).await.map_err(|error| migration::failed(error, errors::classify))
     }
 
-    /// Runs an operation in a transaction of its own, and commits it.
-    async fn alone<T>(
-        &self,
-        operation: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        let mut transaction = self.write().await?;
-        let answer = transaction.wait_for(operation).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+    fn opened(&self, open: OpenTransaction) -> Connection {
+        Connection::new(db::Link::Postgres(Link::Open(open)), self.time.0.clone())
+    }
+
+    fn reading(&self, reader: Checkout) -> Connection {
+        Connection::new(db::Link::Postgres(Link::Reading(reader)), self.time.0.clone())
     }
 
     async fn write(&self) -> Result<OpenTransaction, DatabaseError> {
@@ -117,114 +95,49 @@ fn capabilities(version: &str) -> Capabilities {
     }
 }
 
-#[async_trait]
-impl Backend for Postgres {
-    fn connections(&self) -> Connections {
+impl Postgres {
+    pub(crate) fn connections(&self) -> Connections {
         connect::connections(self.count)
     }
 
-    fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+    pub(crate) fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
         for pool in [&self.pools.main, &self.pools.batches, &self.pools.alone] {
             pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
         Ok(())
     }
 
-    fn capabilities(&self) -> Capabilities {
+    pub(crate) fn capabilities(&self) -> Capabilities {
         capabilities(&self.version)
     }
 
-    async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+    pub(crate) async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Connection, DatabaseError> {
         let open = OpenTransaction::begin(&self.pools, wait, label).await?;
-        Ok(Box::new(PgTransaction::new(open, self.time.clone())))
+        Ok(self.opened(open))
     }
 
-    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        self.pools.load(async |connection| load::load_whole(connection, mapping, id).await).await
+    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.reading(self.pools.reader().await?))
     }
 
-    async fn changes(
-        &self,
-        mapping: &'static Mapping,
-        key: &LockKey,
-        id: &[Value],
-        limit: u32,
-    ) -> Result<Vec<Change>, DatabaseError> {
-        self.pools.load(async |connection| revision::changes(connection, mapping, key, id, limit).await).await
+    pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.reading(self.pools.for_one(patience::left()).await?))
     }
 
-    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        self.pools.load(async |connection| load::load_many(connection, mapping, ids).await).await
+    pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(self.write().await?))
     }
 
-    async fn state_at(
-        &self,
-        mapping: &'static Mapping,
-        key: &LockKey,
-        at: Version,
-    ) -> Result<Option<Rows>, DatabaseError> {
-        self.pools.load(async |connection| revision::state(connection, mapping, key, at).await).await
-    }
-
-    async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
         let name = table.quoted('"');
         self.pools.load(async |connection| live::table(connection, &name).await).await
     }
 
-    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
-        self.alone(async |connection| operation::settle(connection, operation).await).await
-    }
-
-    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
-        self.alone(async |connection| operation::forget(connection, older_than).await).await
-    }
-
-    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+    pub(crate) async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         batch::run(&self.pools, ops, self.time.given()).await
     }
 
-    async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
-        self.pools.ask(async |connection| anchor::make(connection, key).await).await
-    }
-
-    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
-        operate(self, operation).await
-    }
-
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        let now = self.time.given();
-        self.pools.load(async |connection| list::held(connection, query, now).await).await
-    }
-
-    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        self.pools.load(async |connection| list::past(connection, query).await).await
-    }
-
-    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        self.pools.tell(async |connection| sweep::history(connection, slice, now).await).await
-    }
-
-    async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| leases::sweep(&mut LeaseTables { connection, now }, slice, after).await).await
-    }
-
-    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
-        let now = self.time.given();
-        self.pools.ask(async |connection| counts::count(connection, owner, now).await).await
-    }
-
-    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        let now = self.time.given();
-        self.pools.ask(async |connection| counts::held_by_type(connection, now).await).await
-    }
-
-    async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.pools.close().await;
-    }
-
-    fn as_postgres(&self) -> Option<&Postgres> {
-        Some(self)
     }
 }

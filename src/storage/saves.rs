@@ -2,10 +2,10 @@
 
 use crate::aggregate::Stored;
 use crate::aggregate::diff::Diff;
-use crate::aggregate::mapping::{Audit, Mapping, MappingError, Rows, Table};
+use crate::aggregate::mapping::{Audit, Mapping, Rows};
 use crate::aggregate::value::{Kind, Value};
 use crate::aggregate::version::Version;
-use crate::error::{DatabaseError, Error};
+use crate::error::Error;
 use crate::lease::{LockKey, Owner, is_plain};
 
 /// The author of a change, and its command.
@@ -25,11 +25,11 @@ impl Authorship {
         }
     }
 
-    /// The values of the audit columns that exist, in their order; `at` is the time as the backend writes it.
-    pub(crate) fn audit(&self, audit: &Audit, at: Value) -> Vec<Value> {
-        let text = |text: Option<&String>| text.cloned().map_or(Value::Null(Kind::Text), Value::Text);
+    /// The values of the audit columns that exist, in their order; `None` is the time.
+    pub(crate) fn audit(&self, audit: &Audit) -> Vec<Option<Value>> {
+        let text = |text: Option<&String>| Some(text.cloned().map_or(Value::Null(Kind::Text), Value::Text));
         let by = self.by.as_ref();
-        let values = [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), at, text(self.command.as_ref())];
+        let values = [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), None, text(self.command.as_ref())];
         audit.places().into_iter().zip(values).filter_map(|(name, value)| name.map(|_| value)).collect()
     }
 
@@ -74,23 +74,6 @@ pub(crate) struct Save<'a> {
     pub diff: &'a Diff<'a>,
     pub rows: &'a Rows,
     pub author: &'a Authorship,
-}
-
-/// Checks that the change of a loaded child found its row.
-pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError> {
-    match rows {
-        0 => Err(DatabaseError::ChildGone { table: table.name.clone() }),
-        _ => Ok(()),
-    }
-}
-
-/// The id that the database generated, or an error if there is none.
-pub(super) fn generated(mapping: &Mapping, id: Option<i64>) -> Result<i64, DatabaseError> {
-    id.ok_or_else(|| {
-        let what = "the database made no id; the column has to be `integer primary key` on SQLite, an identity column or \
-                    `serial` on PostgreSQL, `auto_increment` on MariaDB and MySQL";
-        MappingError::new(&mapping.root.name, &mapping.root.columns[0].name, what).into()
-    })
 }
 
 /// The result of a save or a delete.

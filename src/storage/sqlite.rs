@@ -4,61 +4,44 @@
 //! lock is a wait for the writer: first in a fair queue inside this process, then through SQLite's busy handler for other processes.
 //! Durability is `synchronous=FULL`: an acknowledged lock survives a power cut.
 
-mod aggregate_rows;
 mod batch;
 mod connect;
 mod connection;
-mod counts;
-pub(in crate::storage) mod errors;
+pub(crate) mod errors;
 mod fence;
 mod file;
 mod holder;
-mod lease_rows;
 mod lent;
-mod list;
+mod link;
 mod live;
-mod load;
-mod operation;
-mod revision;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
+mod sheet;
 mod side_files;
-mod statements;
-mod sweep;
-mod transaction;
 mod turns;
-mod values;
+pub(crate) mod values;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use async_trait::async_trait;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
-use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
-use crate::aggregate::value::Value;
-use crate::aggregate::version::Version;
-use crate::clock::{ManualClock, millis, to_micros};
+use crate::clock::{ManualClock, to_micros};
+use crate::db::{self, Connection};
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Operation, Place};
-use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
-use crate::storage::leases::{self, operate};
-use crate::storage::operation::OperationId;
 use crate::storage::sql::migration;
-use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows, patience};
-use crate::version::conflict::Change;
+use crate::storage::{Connections, LockAnswer, LockOp, patience};
 
 pub(crate) use connect::{diagnose, script};
-use connection::{OpenTransaction, Writer};
+pub(crate) use connection::OpenTransaction;
+use connection::Writer;
 use file::File;
-use lease_rows::LeaseTables;
-use transaction::SqliteTransaction;
+pub(crate) use link::Link;
 use turns::Priority;
 
 /// A SQLite database file.
@@ -94,6 +77,10 @@ impl Sqlite {
         now(self.clock.as_ref())
     }
 
+    fn opened(&self, open: OpenTransaction) -> Connection {
+        Connection::new(db::Link::Sqlite(Link::Open(open)), self.clock.clone())
+    }
+
     async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
         OpenTransaction::immediate(&self.writer, wait, Priority::Normal).await
     }
@@ -111,128 +98,52 @@ fn capabilities(version: String) -> Capabilities {
 }
 
 /// SQLite runs inside this process, so its clock is this host's clock; a test may set another.
-fn now(clock: Option<&ManualClock>) -> i64 {
+pub(crate) fn now(clock: Option<&ManualClock>) -> i64 {
     clock.map_or_else(|| to_micros(SystemTime::now()) / 1000, ManualClock::millis)
 }
 
-#[async_trait]
-impl Backend for Sqlite {
-    fn connections(&self) -> Connections {
+impl Sqlite {
+    pub(crate) fn connections(&self) -> Connections {
         connect::connections(self.count)
     }
 
-    fn capabilities(&self) -> Capabilities {
+    pub(crate) fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
+        Err(DatabaseError::Unsupported("this database has no password"))
+    }
+
+    pub(crate) fn capabilities(&self) -> Capabilities {
         capabilities(self.version.clone())
     }
 
-    async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
-        Ok(Box::new(SqliteTransaction::new(self.write(wait).await?.fenced(), self.clock.clone())))
+    pub(crate) async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(self.write(wait).await?.fenced()))
     }
 
-    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        let mut reader = self.reader().await?;
-        load::load(&mut reader, mapping, id).await
+    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(Connection::new(db::Link::Sqlite(Link::Reading(self.connection().await?)), self.clock.clone()))
     }
 
-    async fn changes(
-        &self,
-        mapping: &'static Mapping,
-        key: &LockKey,
-        id: &[Value],
-        limit: u32,
-    ) -> Result<Vec<Change>, DatabaseError> {
-        let mut reader = self.reader().await?;
-        revision::changes(&mut reader, mapping, key, id, limit).await
+    pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
+        self.reader().await
     }
 
-    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        load::load_many(&mut *self.reader().await?, mapping, ids).await
+    pub(crate) async fn begin_own(&self, heartbeat: bool) -> Result<Connection, DatabaseError> {
+        let priority = if heartbeat { Priority::Heartbeat } else { Priority::Normal };
+        Ok(self.opened(OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?))
     }
 
-    async fn state_at(
-        &self,
-        mapping: &'static Mapping,
-        key: &LockKey,
-        at: Version,
-    ) -> Result<Option<Rows>, DatabaseError> {
-        revision::state(&mut *self.reader().await?, mapping, key, at).await
-    }
-
-    async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        let mut reader = self.reader().await?;
+    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        let mut reader = self.connection().await?;
         live::table(&mut reader, &table.name).await
     }
 
-    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let committed = operation::settle(transaction.connection(), operation, self.now()).await?;
-        transaction.committing(committed).await
-    }
-
-    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let before = self.now().saturating_sub(millis(older_than));
-        let forgotten = operation::forget(transaction.connection(), before).await?;
-        transaction.committing(forgotten).await
-    }
-
-    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+    pub(crate) async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         let now = || self.now();
         batch::Table { file: &self.file, readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
     }
 
-    /// There is one writer.
-    fn answers_at_once(&self) -> usize {
-        1
-    }
-
-    /// Never called: a writing transaction also locks keys that have no row.
-    async fn make_row(&self, _key: &LockKey) -> Result<(), DatabaseError> {
-        Ok(())
-    }
-
-    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
-        operate(self, operation).await
-    }
-
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        list::held(&mut *self.reader().await?, query, self.now()).await
-    }
-
-    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        list::past(&mut *self.reader().await?, query).await
-    }
-
-    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let swept = sweep::history(transaction.connection(), slice, self.now()).await?;
-        transaction.committing(swept).await
-    }
-
-    async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let swept =
-            leases::sweep(&mut LeaseTables { connection: transaction.connection(), now: self.now() }, slice, after)
-                .await?;
-        transaction.committing(swept).await
-    }
-
-    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
-        let mut reader = self.reader().await?;
-        counts::count(&mut reader, owner, self.now()).await
-    }
-
-    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        let mut reader = self.reader().await?;
-        counts::held_by_type(&mut reader, self.now()).await
-    }
-
-    async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.readers.close().await;
         Arc::clone(&self.writer).lock_owned().await.close().await;
-    }
-
-    fn as_sqlite(&self) -> Option<&Sqlite> {
-        Some(self)
     }
 }

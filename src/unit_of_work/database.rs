@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::aggregate::Aggregate;
 use crate::aggregate::mapping::Mapping;
 use crate::aggregate::schema::{self, SchemaReport};
+use crate::db::Backend;
 use crate::error::DatabaseError;
 use crate::lock_table::batch::Batcher;
 use crate::lock_table::grants::Grants;
@@ -13,7 +14,7 @@ use crate::row_lock::Wait;
 use crate::storage::capabilities::Capabilities;
 use crate::storage::diagnosis::Diagnosis;
 use crate::storage::{Address, DriverOptions};
-use crate::storage::{Authorship, Backend, ConnectOptions, Connections};
+use crate::storage::{Authorship, ConnectOptions, Connections};
 use crate::unit_of_work::names::Names;
 use crate::unit_of_work::transaction::Transaction;
 
@@ -23,7 +24,7 @@ use crate::unit_of_work::transaction::Transaction;
 /// this build does not support is refused with its name.
 #[derive(Debug, Clone)]
 pub struct Database {
-    backend: Arc<dyn Backend>,
+    backend: Arc<Backend>,
     /// The batches of all its lock managers.
     batch: Batcher,
     grants: Grants,
@@ -38,9 +39,9 @@ impl Database {
     /// Opens it, checks that its settings keep acknowledged locks, and migrates tenure's own tables.
     ///
     /// # Errors
-    /// [`DatabaseError::Unreachable`] if it cannot be opened, [`DatabaseError::ReadOnly`] if it cannot be written,
-    /// [`DatabaseError::Schema`] if a newer release wrote it or its settings could lose locks, [`DatabaseError::Unsupported`] for a URL of
-    /// another database.
+    /// [`DatabaseError::Unreachable`] if it cannot be opened, [`DatabaseError::ReadOnly`] for a standby or a replica,
+    /// [`DatabaseError::NotPermitted`] if this process may not write to the file, [`DatabaseError::Schema`] if a newer release wrote it or
+    /// its settings could lose locks, [`DatabaseError::Unsupported`] for a URL of another database.
     pub async fn connect(url: &str) -> Result<Self, DatabaseError> {
         Self::connect_with(url, ConnectOptions::new()).await
     }
@@ -180,8 +181,8 @@ impl Database {
     }
 
     #[allow(clippy::default_constructed_unit_structs, reason = "with OpenTelemetry it is more than a unit")]
-    pub(crate) fn new(backend: impl Backend + 'static) -> Self {
-        let backend: Arc<dyn Backend> = Arc::new(backend);
+    pub(crate) fn new(backend: impl Into<Backend>) -> Self {
+        let backend: Arc<Backend> = Arc::new(backend.into());
         let batch = Batcher::new(Arc::clone(&backend), crate::telemetry::metrics::Metrics::default());
         Database {
             batch,
@@ -323,7 +324,7 @@ impl Database {
         &self.grants
     }
 
-    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+    pub(crate) fn backend(&self) -> &Arc<Backend> {
         &self.backend
     }
 

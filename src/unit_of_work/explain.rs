@@ -7,6 +7,7 @@ use crate::aggregate::mapping::{Mapping, Rows};
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
+use crate::store::revisions;
 use crate::unit_of_work::transaction::Transaction;
 use crate::version::conflict::{VersionConflict, compare};
 
@@ -28,7 +29,7 @@ impl Transaction {
     ) -> Result<Opened, DatabaseError> {
         let rows = match mapping.revisions {
             0 => None,
-            _ => self.database.run(async |tx| tx.state_at(mapping, key, version).await).await?,
+            _ => self.database.run(async |tx| revisions::state(tx, mapping, key, version).await).await?,
         };
         Ok(Opened { version, rows: rows.map(Arc::new) })
     }
@@ -47,7 +48,7 @@ impl Transaction {
             None => None,
             Some(now) => {
                 let id = &now.rows.root[..mapping.root.key];
-                self.database.run(async |tx| tx.latest_change(mapping, key, id).await).await?
+                self.database.run(async |tx| revisions::changes(tx, mapping, key, id, 1).await).await?.pop()
             }
         };
         Ok(VersionConflict {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::error::{DatabaseError, Error};
 use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock};
 use crate::storage::{KeyState, Proof, patience};
+use crate::store::leases;
 use crate::telemetry::outcome::seen;
 use crate::unit_of_work::transaction::Transaction;
 
@@ -68,7 +69,7 @@ impl Transaction {
         self.check(key)?;
         let (proof, metrics) = (self.proof(id), self.home.batch().metrics().clone());
         let guard = async {
-            let guarded = self.database.guard(async |tx| tx.guard(&proof).await).await?;
+            let guarded = self.database.guard(async |tx| leases::guard(tx, &proof).await).await?;
             match guarded {
                 Ok(holder) if holder.key == *key => Ok(holder),
                 Ok(holder) => {
@@ -135,7 +136,7 @@ impl Transaction {
         for (id, kind) in std::mem::take(&mut self.releases) {
             let proof = self.proof(&id);
             let release = async {
-                let released = self.database.guard(async |tx| tx.release_lock(&proof).await).await?;
+                let released = self.database.guard(async |tx| leases::release(tx, &proof).await).await?;
                 released.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
             };
             seen(&metrics, "release_within", Some(&kind), release).await?;
@@ -148,7 +149,7 @@ impl Transaction {
     /// sessions to the lock table.
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         for _ in 0..3 {
-            match self.database.guard(async |tx| tx.key_state(key).await).await? {
+            match self.database.guard(async |tx| leases::key_state(tx, key).await).await? {
                 KeyState::NoRow => {
                     let budget: Duration = self.wait.budget();
                     patience::within(budget, self.home.backend().make_row(key)).await?;

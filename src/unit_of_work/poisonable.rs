@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use crate::db::Connection;
 use crate::error::DatabaseError;
-use crate::storage::BackendTransaction;
-use crate::storage::operation::OperationId;
+use crate::store::operation::OperationId;
 use crate::unit_of_work::guard_limit::GuardLimit;
 
 /// A transaction of a backend, and the reason that it cannot be committed any more.
@@ -28,7 +28,7 @@ pub(crate) struct Poisonable {
 /// that the futures of operations are `Send`.
 pub(crate) struct Running {
     /// `None` once it has ended.
-    transaction: Option<Box<dyn BackendTransaction>>,
+    transaction: Option<Connection>,
     /// The limit since it holds a lease.
     guard: Option<GuardLimit>,
 }
@@ -36,16 +36,16 @@ pub(crate) struct Running {
 const UNTIL_ITS_END: &str = "a transaction is there until its end, which consumes it";
 
 impl Deref for Running {
-    type Target = dyn BackendTransaction;
+    type Target = Connection;
 
     fn deref(&self) -> &Self::Target {
-        &**self.transaction.as_ref().expect(UNTIL_ITS_END)
+        self.transaction.as_ref().expect(UNTIL_ITS_END)
     }
 }
 
 impl DerefMut for Running {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut **self.transaction.as_mut().expect(UNTIL_ITS_END)
+        self.transaction.as_mut().expect(UNTIL_ITS_END)
     }
 }
 
@@ -63,7 +63,7 @@ impl Drop for Running {
 }
 
 impl Poisonable {
-    pub(super) fn new(inner: Box<dyn BackendTransaction>, guard_limit: Duration) -> Self {
+    pub(super) fn new(inner: Connection, guard_limit: Duration) -> Self {
         let inner = Running { transaction: Some(inner), guard: None };
         Poisonable { inner, poisoned: None, fresh: true, guard_limit }
     }
@@ -74,7 +74,8 @@ impl Poisonable {
         operation: impl AsyncFnOnce(&mut Running) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
         if self.inner.guard.is_none() && !self.guard_limit.is_zero() {
-            self.inner.guard = Some(GuardLimit::start(self.guard_limit, self.inner.session()));
+            let session = self.inner.session();
+            self.inner.guard = session.map(|session| GuardLimit::start(self.guard_limit, session));
         }
         self.run(operation).await
     }
@@ -115,7 +116,7 @@ impl Poisonable {
     ///
     /// # Errors
     /// [`DatabaseError::Poisoned`].
-    pub(crate) fn lend(&mut self) -> Result<&mut dyn BackendTransaction, DatabaseError> {
+    pub(crate) fn lend(&mut self) -> Result<&mut Connection, DatabaseError> {
         self.check()?;
         self.fresh = false;
         Ok(&mut *self.inner)
@@ -148,7 +149,9 @@ impl Poisonable {
 
     /// Commits. The caller has called [`check`](Self::check).
     pub(super) async fn commit(self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        self.end().await?.commit(operation).await
+        let transaction = self.end().await?;
+        let carried = operation.map(|operation| operation.carried(&transaction));
+        transaction.commit(carried).await
     }
 
     pub(super) async fn rollback(self) -> Result<(), DatabaseError> {
@@ -160,7 +163,7 @@ impl Poisonable {
     }
 
     /// The backend's transaction, which is about to end within its limit.
-    async fn end(mut self) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+    async fn end(mut self) -> Result<Connection, DatabaseError> {
         if let Some(ending) = self.inner.guard.take().and_then(GuardLimit::stop) {
             let _ = ending.await;
             return Err(DatabaseError::GuardLimit { limit: self.guard_limit });

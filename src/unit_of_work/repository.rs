@@ -9,10 +9,12 @@ use crate::aggregate::mapping::{Mapping, MappingError, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
+use crate::db::RowLock;
 use crate::error::{DatabaseError, Error};
 use crate::lease::LockKey;
 use crate::row_lock::LockMode;
 use crate::storage::Saved;
+use crate::store::load;
 use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
@@ -113,7 +115,7 @@ impl<A: Aggregate> Repository<A> {
         let (mapping, key, expected) = (self.mapping()?, LockKey::of::<A>(id), expected.into());
         check_token(&key, &expected)?;
         let values = id_values(id);
-        match tx.database.run(async |tx| tx.hold_version(mapping, &values).await).await? {
+        match tx.database.run(async |tx| load::version(tx, mapping, &values, RowLock::Share).await).await? {
             Some(version) if version == expected.version => Ok(()),
             None => Err(not_found(&key)),
             Some(_) => {
@@ -139,7 +141,7 @@ impl<A: Aggregate> Repository<A> {
     ) -> Result<SkipLocked<A>, Error> {
         let (mapping, key) = (self.mapping()?, LockKey::of::<A>(id));
         let values = id_values(id);
-        let stored = tx.database.run(async |tx| tx.load_unlocked(mapping, &values, mode).await).await?;
+        let stored = tx.database.run(async |tx| load::load_unlocked(tx, mapping, &values).await).await?;
         let Ok(stored) = stored else { return Ok(SkipLocked::HeldByOther) };
         if let Some(stored) = &stored {
             tx.loaded(&key, mapping, stored, mode);

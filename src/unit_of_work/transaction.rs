@@ -8,11 +8,13 @@ use crate::aggregate::diff::Diff;
 use crate::aggregate::mapping::{Mapping, MappingError, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
+use crate::db::{Backend, Connection, RowLock};
 use crate::error::{DatabaseError, Error};
 use crate::lease::{LockId, LockKey, Owner};
 use crate::row_lock::{LockMode, Wait};
-use crate::storage::operation::{OperationId, resolve};
-use crate::storage::{Authorship, Backend, BackendTransaction, Save, Saved};
+use crate::storage::{Authorship, Save, Saved};
+use crate::store::operation::{OperationId, resolve};
+use crate::store::{insert, load, save};
 use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
@@ -31,7 +33,7 @@ pub struct Transaction {
     /// The versions that it requires, and those that it has raised.
     versions: Versions,
     /// The backend that resolves a commit whose answer was lost, if that is enabled.
-    resolver: Option<Arc<dyn Backend>>,
+    resolver: Option<Arc<Backend>>,
     /// Its database, and the budget for all of its waits.
     pub(super) home: Database,
     pub(super) wait: Wait,
@@ -44,9 +46,9 @@ const ATTEMPTS: u32 = 10;
 
 impl Transaction {
     pub(crate) fn new(
-        inner: Box<dyn BackendTransaction>,
+        inner: Connection,
         author: Authorship,
-        resolver: Option<Arc<dyn Backend>>,
+        resolver: Option<Arc<Backend>>,
         home: &Database,
         wait: Wait,
     ) -> Self {
@@ -139,7 +141,7 @@ impl Transaction {
                 Saved::Stale(now) => now,
             }
         } else {
-            let held = self.database.run(async |tx| tx.hold_version(mapping, id).await).await?;
+            let held = self.database.run(async |tx| load::version(tx, mapping, id, RowLock::Share).await).await?;
             if held == Some(stored.version) {
                 return Ok(());
             }
@@ -168,7 +170,7 @@ impl Transaction {
         id: &[Value],
         mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
-        let stored = self.database.run(async |tx| tx.load(mapping, id, mode).await).await?;
+        let stored = self.database.run(async |tx| load::load(tx, mapping, id, mode.into()).await).await?;
         if let Some(stored) = &stored {
             self.loaded(key, mapping, stored, mode);
         }
@@ -190,9 +192,9 @@ impl Transaction {
     ) -> Result<Version, DatabaseError> {
         let author = self.author.clone();
         let insert = self.database.run(async |tx| {
-            rows.root[0] = Value::Integer(tx.insert_generated(mapping, rows, &author).await?);
+            rows.root[0] = Value::Integer(insert::insert_generated(tx, mapping, rows, &author).await?);
             let key = key_of(rows)?;
-            let version = tx.complete_insert(mapping, &key, rows, &author).await?;
+            let version = insert::complete_generated(tx, mapping, &key, rows, &author).await?;
             Ok((key, version))
         });
         let (key, version) = insert.await?;
@@ -208,7 +210,7 @@ impl Transaction {
         rows: &Rows,
     ) -> Result<Option<Version>, DatabaseError> {
         let author = self.author.clone();
-        let inserted = self.database.run(async |tx| tx.insert(mapping, key, rows, &author).await).await?;
+        let inserted = self.database.run(async |tx| insert::insert(tx, mapping, key, rows, &author).await).await?;
         if let Some(version) = inserted {
             self.versions.written(key, version);
         }
@@ -226,7 +228,7 @@ impl Transaction {
     ) -> Result<Saved, DatabaseError> {
         let (author, to) = (self.author.clone(), self.version_after(mapping, key, from)?);
         let save = Save { mapping, key, from, to, diff, rows, author: &author };
-        let saved = self.database.run(async |tx| tx.save(&save).await).await?;
+        let saved = self.database.run(async |tx| save::save(tx, &save).await).await?;
         if let Saved::Done = saved {
             self.versions.written(key, to);
         }
@@ -254,7 +256,7 @@ impl Transaction {
         key: &LockKey,
         old: &Stored,
     ) -> Result<Saved, DatabaseError> {
-        let deleted = self.database.run(async |tx| tx.delete(mapping, key, old).await).await?;
+        let deleted = self.database.run(async |tx| save::delete(tx, mapping, key, old).await).await?;
         if let Saved::Done = deleted {
             self.versions.deleted(key);
         }

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use sqlx::sqlite::SqliteConnectOptions;
 use tenure::{
     Database, LockKey, LockManager, Owner, Wait,
     error::{DatabaseError, LockError},
+    storage::ConnectOptions,
 };
 use tokio::task::JoinSet;
 
@@ -58,7 +60,23 @@ async fn a_file_that_may_only_be_read_is_refused_at_once() {
     let file = directory.path().join("shop.db");
     Database::connect(&url(&file)).await.unwrap().close().await;
     let error = refused(&format!("{}?mode=ro", url(&file))).await;
-    assert!(matches!(error, DatabaseError::ReadOnly) && error.to_string().contains("give this user the right"));
+    assert!(matches!(error, DatabaseError::Unreachable { .. }) && error.to_string().contains("`mode=ro`"), "{error}");
+}
+
+/// No retry helps: it would poll to its deadline, and then say that the lock is held.
+#[tokio::test]
+async fn wait_for_a_lock_in_an_unwritable_file_fails_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    let writable = Database::connect(&url(&file)).await.unwrap();
+    let (key, kim) = (LockKey::new("Order", "1"), Owner::new("kim", "Kim"));
+    // As a user without the right to write opens it: that right does not stop root.
+    let driver = SqliteConnectOptions::new().filename(&file).read_only(true);
+    let unwritable = Database::connect_driver(driver, ConnectOptions::new()).await.unwrap();
+    let refused = LockManager::new(&unwritable).lock(&key, &kim).within(PATIENCE).await.unwrap_err();
+    let LockError::Database(error @ DatabaseError::NotPermitted(_)) = &refused else { panic!("{refused:?}") };
+    assert!(!refused.is_retryable() && error.to_string().contains("may not write to the database file"), "{error}");
+    LockManager::new(&writable).try_lock(&key, &kim).await.unwrap();
 }
 
 /// File permissions do not stop root, which tests in containers run as; there the test proves nothing.
@@ -76,7 +94,7 @@ async fn a_file_that_this_user_may_not_write_says_so() {
     let opened = Database::connect(&url(&file)).await;
     only(directory.path(), 0o755);
     match opened {
-        Err(DatabaseError::ReadOnly) => assert!(!root),
+        Err(DatabaseError::NotPermitted(_)) => assert!(!root),
         Ok(_) => assert!(root, "a file that may not be written was opened"),
         Err(error) => panic!("{error}"),
     }

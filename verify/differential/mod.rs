@@ -15,12 +15,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::clock::ManualClock;
+use crate::db::Backend;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, LeaseRow, Past, Place, Rows, decide};
 use crate::lease::operations::{Attempt, KeyState, LockAnswer, LockOp};
 use crate::lease::{Holder, LockId};
 use crate::row_lock::Wait;
-use crate::storage::Backend;
+use crate::store::leases;
 
 use random::Random;
 use tables::Dialect;
@@ -50,7 +51,7 @@ enum Form {
 
 /// One database, and the counts.
 struct Comparison {
-    backend: Arc<dyn Backend>,
+    backend: Arc<Backend>,
     dialect: Dialect,
     clock: ManualClock,
     operations: usize,
@@ -61,14 +62,14 @@ struct Comparison {
     differences: Vec<String>,
 }
 
-async fn the_engine_decides_as(dialect: Dialect, backend: impl Backend + 'static, clock: ManualClock) {
+async fn the_engine_decides_as(dialect: Dialect, backend: impl Into<Backend>, clock: ManualClock) {
     let named = std::env::var("TENURE_SEED").ok().map(|seed| seed.parse().expect("TENURE_SEED is a number"));
     let since = SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_nanos();
     let seed = named.unwrap_or_else(|| u64::try_from(since % (1 << 53)).expect("it fits"));
     println!("TENURE_SEED={seed}");
     let began = std::time::Instant::now();
     let mut comparison = Comparison {
-        backend: Arc::new(backend),
+        backend: Arc::new(backend.into()),
         dialect,
         clock,
         operations: 0,
@@ -190,7 +191,7 @@ impl Comparison {
             Op::Check(proof) if form != Form::Within => Answer::Lease(backend.check_lock(proof).await?),
             Op::Check(proof) => {
                 let mut transaction = backend.begin(Wait::default(), None).await?;
-                let guarded = transaction.guard(proof).await?;
+                let guarded = leases::guard(&mut transaction, proof).await?;
                 transaction.commit(None).await?;
                 Answer::Lease(guarded)
             }
@@ -200,7 +201,7 @@ impl Comparison {
             Op::Release(proof) if form != Form::Within => Answer::Lease(backend.release_lock(proof).await?),
             Op::Release(proof) => {
                 let mut transaction = backend.begin(Wait::default(), None).await?;
-                let released = transaction.release_lock(proof).await?;
+                let released = leases::release(&mut transaction, proof).await?;
                 transaction.commit(None).await?;
                 Answer::Lease(released)
             }
@@ -214,13 +215,13 @@ impl Comparison {
             Op::ReleaseAll(owner) => Answer::Released(backend.release_all(owner).await?),
             Op::Resume(proof, key) => {
                 let mut transaction = backend.begin(Wait::default(), None).await?;
-                let resumed = transaction.resume(proof, key).await?;
+                let resumed = leases::resume(&mut transaction, proof, key).await?;
                 transaction.commit(None).await?;
                 Answer::Resumed(resumed)
             }
             Op::KeyState(key) => {
                 let mut transaction = backend.begin(Wait::default(), None).await?;
-                let state = transaction.key_state(key).await?;
+                let state = leases::key_state(&mut transaction, key).await?;
                 transaction.commit(None).await?;
                 Answer::KeyState(state)
             }

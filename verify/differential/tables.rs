@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use sqlx::{AssertSqlSafe, Row};
 
+use crate::db::Backend;
 use crate::lease::engine::{How, LeaseRow, Past, Place, Rows};
 use crate::lease::{LockKey, Owner, ShowOwner};
 use crate::row_lock::Wait;
-use crate::storage::Backend;
 
 /// The SQL dialect of literals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ type Texts = Vec<Option<String>>;
 
 impl Dialect {
     /// Runs statements in one transaction; the rows of the last one.
-    async fn run(self, backend: &dyn Backend, text: String) -> Vec<Texts> {
+    async fn run(self, backend: &Backend, text: String) -> Vec<Texts> {
         let mut transaction = backend.begin(Wait::default(), None).await.expect("a transaction begins");
         macro_rules! fetch {
             ($connection:expr) => {{
@@ -96,7 +96,7 @@ impl Dialect {
     }
 
     /// Inserts all rows of several cases.
-    pub(super) async fn write(self, backend: &dyn Backend, cases: impl Iterator<Item = &Rows>) {
+    pub(super) async fn write(self, backend: &Backend, cases: impl Iterator<Item = &Rows>) {
         let (mut leases, mut past) = (Vec::new(), Vec::new());
         let mut floors = BTreeMap::new();
         for rows in cases {
@@ -164,7 +164,7 @@ impl Dialect {
     }
 
     /// Reads all rows of a type of keys.
-    pub(super) async fn read(self, backend: &dyn Backend, kind: &str) -> Rows {
+    pub(super) async fn read(self, backend: &Backend, kind: &str) -> Rows {
         let mut rows = Rows::default();
         let (number, flag, bytes) = (|c| self.read_number(c), |c| self.read_flag(c), |c| self.read_bytes(c));
         let words = |c| self.read_text(c);

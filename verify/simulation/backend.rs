@@ -1,44 +1,22 @@
 //! The simulated database behind the library's interface to databases. It has the lock table, and no aggregates but their versions.
 
-use std::time::Duration;
-
-use async_trait::async_trait;
-
 use super::link::Link;
 use super::work::Work;
-use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
-use crate::aggregate::value::Value;
-use crate::aggregate::version::Version;
+use crate::db::{self, Connection};
 use crate::error::DatabaseError;
-use crate::lease::engine::{self, Answer, Operation};
-use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
+use crate::lease::engine::{Answer, Operation};
 use crate::lease::operations::{LockAnswer, LockHash, LockOp};
-use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::Wait;
-use crate::storage::operation::OperationId;
-use crate::storage::{Backend, BackendTransaction, Capabilities, Connections, Granularity, Slice, SweptRows};
-use crate::version::conflict::Change;
+use crate::storage::{Capabilities, Connections, Granularity};
 
 pub(super) fn without<T>() -> Result<T, DatabaseError> {
     Err(DatabaseError::Unsupported("the simulated database has leases only"))
 }
 
-/// The answer of an operation, which always has the form of its question.
-macro_rules! answer {
-    ($answer:expr, $form:path) => {
-        match $answer {
-            $form(answer) => answer,
-            other => unreachable!("{other:?}"),
-        }
-    };
-}
-pub(super) use answer;
-
-#[async_trait]
-impl Backend for Link {
-    fn capabilities(&self) -> Capabilities {
+impl Link {
+    pub(crate) fn capabilities(&self) -> Capabilities {
         Capabilities {
             database: "simulated".into(),
             granularity: Granularity::Database,
@@ -48,41 +26,29 @@ impl Backend for Link {
             heartbeats_pass_saves: false,
         }
     }
-    fn connections(&self) -> Connections {
+    pub(crate) fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
+        without()
+    }
+    pub(crate) fn connections(&self) -> Connections {
         Connections { application: 1, lock_table: 1, reserve: 0, writer: 0 }
     }
-    async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
-        Ok(Box::new(Work::begin(self, wait).await?))
+    pub(crate) async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Connection, DatabaseError> {
+        Ok(Connection::new(db::Link::Simulated(Work::begin(self, wait).await?), None))
     }
-    async fn load(&self, _: &'static Mapping, _: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
         without()
     }
-    async fn changes(
-        &self,
-        _: &'static Mapping,
-        _: &LockKey,
-        _: &[Value],
-        _: u32,
-    ) -> Result<Vec<Change>, DatabaseError> {
+    pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
         without()
     }
-    async fn load_many(&self, _: &'static Mapping, _: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
+    pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
         without()
     }
-    async fn state_at(&self, _: &'static Mapping, _: &LockKey, _: Version) -> Result<Option<Rows>, DatabaseError> {
-        without()
-    }
-    async fn live_table(&self, _: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        without()
-    }
-    async fn settle(&self, _: &OperationId) -> Result<bool, DatabaseError> {
-        without()
-    }
-    async fn forget_operations(&self, _: Duration) -> Result<u64, DatabaseError> {
+    pub(crate) async fn live_table(&self, _: &Table) -> Result<Option<LiveTable>, DatabaseError> {
         without()
     }
 
-    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+    pub(crate) async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         // A row that another transaction has locked at the moment.
         let locked: Vec<bool> = ops.iter().map(|_| self.world.random().percent(5)).collect();
         let answers = |tables: &mut super::tables::Tables, now| {
@@ -95,10 +61,10 @@ impl Backend for Link {
         let locks: Vec<LockHash> = ops.iter().map(|op| *op.lock()).collect();
         self.write(&locks, answers).await
     }
-    fn answers_at_once(&self) -> usize {
+    pub(crate) fn answers_at_once(&self) -> usize {
         if self.world.seed.is_multiple_of(2) { 4 } else { 1 }
     }
-    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
+    pub(crate) async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
         if operation.only_reads() {
             return self.read(|tables, now| tables.run(operation, now)).await;
         }
@@ -110,26 +76,8 @@ impl Backend for Link {
         };
         self.write(&locks, |tables, now| tables.run(operation, now)).await
     }
-    async fn make_row(&self, _: &LockKey) -> Result<(), DatabaseError> {
-        without()
-    }
-    async fn list(&self, _: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        without()
-    }
-    async fn history(&self, _: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        without()
-    }
-    async fn sweep_history(&self, _: &Slice<'_>) -> Result<u64, DatabaseError> {
-        without()
-    }
-    async fn sweep_rows(&self, _: &Slice<'_>, _: &engine::Place) -> Result<SweptRows, DatabaseError> {
-        without()
-    }
-    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
+    pub(crate) async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
         self.read(|tables, now| tables.held(owner, now)).await
     }
-    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        without()
-    }
-    async fn close(&self) {}
+    pub(crate) async fn close(&self) {}
 }

@@ -13,7 +13,7 @@ use crate::storage::LockHash;
 use crate::storage::patience;
 
 #[derive(Clone)]
-pub(super) struct Link {
+pub(crate) struct Link {
     pub(super) world: Arc<World>,
     pub(super) process: usize,
     dead: Arc<AtomicBool>,

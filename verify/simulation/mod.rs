@@ -25,8 +25,9 @@ use crate::lease::{Holder, LockKey, LockPolicy, Owner};
 use crate::lock_manager::LockManager;
 use crate::unit_of_work::Database;
 use crate::unit_of_work::retry::REPEATED;
-use link::Link;
+pub(crate) use link::Link;
 use person::Person;
+pub(crate) use work::Work;
 use world::World;
 
 /// Runs without a number of their own.

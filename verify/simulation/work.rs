@@ -1,23 +1,15 @@
 //! A transaction on the simulated database: it has the database to itself until it ends.
 
-use async_trait::async_trait;
-
-use super::backend::{answer, without};
+use super::backend::without;
 use super::link::{Link, Turn};
-use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Rows};
-use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
+use crate::db::{PLAIN, Row, RowLock, Sheet, Statement};
 use crate::error::DatabaseError;
 use crate::lease::engine::{self, Answer, Changes, Operation, decide};
-use crate::lease::operations::{KeyState, Proof, Resumption};
-use crate::lease::{Holder, LockKey, NoLock};
-use crate::row_lock::{LockMode, Wait};
-use crate::storage::operation::OperationId;
-use crate::storage::{Authorship, BackendTransaction, EndSession, Save, Saved};
-use crate::version::conflict::Change;
+use crate::row_lock::Wait;
+use crate::storage::EndSession;
 
-pub(super) struct Work {
+pub(crate) struct Work {
     link: Link,
     rows: engine::Rows,
     /// With the times of their decisions.
@@ -39,7 +31,7 @@ impl Work {
         Ok(Work { link: link.clone(), rows, changes: Vec::new(), _writer: writer })
     }
 
-    async fn run(&mut self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
+    pub(crate) async fn run(&mut self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
         self.link.travel().await;
         if self.link.world.fails(20) {
             return Err(DatabaseError::ConnectionLost("the simulated connection broke".into()));
@@ -53,81 +45,31 @@ impl Work {
     }
 }
 
-/// No simulated transaction is as long as its limit.
-struct Endless;
-
-#[async_trait]
-impl EndSession for Endless {
-    async fn end(&self) -> Result<(), DatabaseError> {
-        Ok(())
+/// As the connections of databases, without SQL.
+impl Work {
+    pub(crate) fn sheet(&self) -> &'static Sheet {
+        &PLAIN
     }
-}
-
-#[async_trait]
-impl BackendTransaction for Work {
-    fn session(&self) -> Box<dyn EndSession> {
-        Box::new(Endless)
-    }
-
-    async fn load(&mut self, _: &'static Mapping, _: &[Value], _: LockMode) -> Result<Option<Stored>, DatabaseError> {
+    pub(crate) async fn read(&mut self, _: Statement<'_>, _: RowLock) -> Result<Vec<Row>, DatabaseError> {
         without()
     }
-    async fn hold_version(&mut self, _: &'static Mapping, _: &[Value]) -> Result<Option<Version>, DatabaseError> {
+    pub(crate) async fn write(&mut self, _: Statement<'_>) -> Result<u64, DatabaseError> {
+        without()
+    }
+    pub(crate) async fn write_returning(&mut self, _: Statement<'_>) -> Result<Vec<Row>, DatabaseError> {
+        without()
+    }
+    pub(crate) async fn version(&mut self) -> Result<Version, DatabaseError> {
         self.link.travel().await;
-        Ok(Some(Version::FIRST))
+        Ok(Version::FIRST)
     }
-    async fn state_at(&mut self, _: &'static Mapping, _: &LockKey, _: Version) -> Result<Option<Rows>, DatabaseError> {
+    pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
+        None
+    }
+    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
         without()
     }
-    async fn latest_change(
-        &mut self,
-        _: &'static Mapping,
-        _: &LockKey,
-        _: &[Value],
-    ) -> Result<Option<Change>, DatabaseError> {
-        without()
-    }
-    async fn insert(
-        &mut self,
-        _: &'static Mapping,
-        _: &LockKey,
-        _: &Rows,
-        _: &Authorship,
-    ) -> Result<Option<Version>, DatabaseError> {
-        without()
-    }
-    async fn insert_generated(&mut self, _: &'static Mapping, _: &Rows, _: &Authorship) -> Result<i64, DatabaseError> {
-        without()
-    }
-    async fn complete_insert(
-        &mut self,
-        _: &'static Mapping,
-        _: &LockKey,
-        _: &Rows,
-        _: &Authorship,
-    ) -> Result<Version, DatabaseError> {
-        without()
-    }
-    async fn save(&mut self, _: &Save<'_>) -> Result<Saved, DatabaseError> {
-        without()
-    }
-    async fn delete(&mut self, _: &'static Mapping, _: &LockKey, _: &Stored) -> Result<Saved, DatabaseError> {
-        without()
-    }
-
-    async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        Ok(answer!(self.run(&Operation::Check(proof)).await?, Answer::Lease))
-    }
-    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
-        Ok(answer!(self.run(&Operation::Resume { proof, key }).await?, Answer::Resumed))
-    }
-    async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
-        Ok(answer!(self.run(&Operation::KeyState(key)).await?, Answer::KeyState))
-    }
-    async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        Ok(answer!(self.run(&Operation::Release(proof)).await?, Answer::Lease))
-    }
-    async fn commit(self: Box<Self>, _: Option<&OperationId>) -> Result<(), DatabaseError> {
+    pub(crate) async fn commit(self, _carried: Option<String>) -> Result<(), DatabaseError> {
         self.link.travel().await;
         if self.link.world.fails(20) {
             return Err(DatabaseError::ConnectionLost("the simulated connection broke".into()));
@@ -144,12 +86,8 @@ impl BackendTransaction for Work {
         self.link.travel().await;
         Ok(())
     }
-    async fn rollback(self: Box<Self>) -> Result<(), DatabaseError> {
+    pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
         self.link.travel().await;
         Ok(())
-    }
-    #[cfg(feature = "sea-orm")]
-    fn as_sea_orm(&mut self) -> &mut dyn crate::storage::sea_orm::SeaOrmStatements {
-        unreachable!("the simulated database has no SQL")
     }
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::{Answer, MOST, Waiting};
+use crate::db::Backend;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::row_lock::Wait;
-use crate::storage::{Backend, LockAnswer, LockHash, LockOp, LockRequest, patience};
+use crate::storage::{LockAnswer, LockHash, LockOp, LockRequest, patience};
 
 /// Requests that are sent together: no two with the same key or lock id, except that many may try to acquire one key.
 #[derive(Default)]
@@ -64,7 +65,7 @@ impl Batch {
         Ok(())
     }
 
-    pub(super) async fn run(self, backend: &Arc<dyn Backend>) {
+    pub(super) async fn run(self, backend: &Arc<Backend>) {
         let batch = patience::within(Wait::default().budget(), backend.lock_batch(&self.ops));
         let answers = settled(batch.await, self.ops.len());
         for (at, rival, sender) in self.rivals {

@@ -2,7 +2,7 @@
 //! writes. Keys that are held, or that have no row, need a third. A single request takes one, see [`lone`].
 //!
 //! It answers only requests that need not wait. It skips rows that another transaction has locked (a save under a lease), and requests
-//! whose answer needs an explanation; those are sent alone, as in [`leases`](crate::storage::leases). Rows are locked by their primary key, and new ones
+//! whose answer needs an explanation; those are sent alone, as in [`leases`](crate::store::leases). Rows are locked by their primary key, and new ones
 //! are inserted in the order of their keys, so that two batches cannot deadlock.
 
 mod changes;

@@ -9,7 +9,7 @@ macro_rules! clock {
 }
 pub(super) use clock;
 
-/// The columns that [`lease`](crate::storage::leases::lease) reads, besides the time.
+/// The columns that [`lease`](crate::store::leases::lease) reads, besides the time.
 macro_rules! lease_columns {
     () => {
         "convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot, generation, lock_hash, owner_id, owner_name,
@@ -18,7 +18,7 @@ macro_rules! lease_columns {
 }
 pub(super) use lease_columns;
 
-/// The columns that [`lease`](crate::storage::leases::lease) reads. Binds the time of a test, or null.
+/// The columns that [`lease`](crate::store::leases::lease) reads. Binds the time of a test, or null.
 macro_rules! select_lease {
     ($where:literal) => {
         concat!(

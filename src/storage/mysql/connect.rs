@@ -84,8 +84,7 @@ impl MySql {
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let pool = pool(options, &first(server.session(idle)), count, &checks, life);
         // If nothing is missing, the user needs no right to create tables.
-        let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
-        if applied(&pool).await? != known {
+        if migration::is_due(&migrator(), &applied(&pool).await?)? {
             migrate(&pool, &migrator(), Whose::Tenure).await?;
         }
         let connections = Connections {

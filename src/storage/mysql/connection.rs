@@ -10,11 +10,9 @@ use sqlx::{AssertSqlSafe, MySql, MySqlPool, Row};
 use super::blocker::{Label, Labels, SHORTEST, blocker};
 use super::deadline::{Deadline, Flavour, Waits};
 use super::errors::{classify, classify_commit};
-use super::operation;
 use super::session::Session;
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
-use crate::storage::operation::OperationId;
 use crate::storage::server::checkout::{self, Silence};
 use crate::storage::server::durability::Refusals;
 use crate::storage::server::recent::{Kept, RecentConnections};
@@ -102,7 +100,7 @@ const NUMBER: &str = "select cast(connection_id() as signed)";
 
 /// An open transaction. If its owner ends in any way (an error, a panic, a client that disconnects in the middle of `begin`), the
 /// [`Session`] rolls it back before the connection is used again.
-pub(super) struct OpenTransaction {
+pub(crate) struct OpenTransaction {
     session: Session,
     connections: Connections,
     /// The id of the connection, by which another session can find its blocker.
@@ -181,8 +179,12 @@ impl OpenTransaction {
         Ok(OpenTransaction { session, connections, connection, away, keeps: false, ours: false, _label })
     }
 
+    pub(super) fn flavour(&self) -> Flavour {
+        self.connections.flavour
+    }
+
     /// The connection it runs on.
-    pub(super) fn session(&mut self) -> &mut Session {
+    pub(crate) fn session(&mut self) -> &mut Session {
         &mut self.session
     }
 
@@ -230,9 +232,11 @@ impl OpenTransaction {
     }
 
     /// Commits; fails if the open transaction is not the one that was begun.
-    pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+    ///
+    /// A text that is carried runs in the message of the COMMIT.
+    pub(super) async fn commit(mut self, carried: Option<String>) -> Result<(), DatabaseError> {
         self.session.ours().await.map_err(classify)?;
-        let first = operation.map(operation::carried).unwrap_or_default();
+        let first = carried.unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());
         let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
         let (flavour, sent) = (self.connections.flavour, Instant::now());

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::db::RowLock;
 use crate::row_lock::Wait;
+use crate::storage::patience::jitter;
 
 /// The prefix of a MariaDB statement that waits for no row and no table.
 const AT_ONCE: &str = "set statement innodb_lock_wait_timeout = 0, lock_wait_timeout = 0 for ";
@@ -46,38 +48,11 @@ impl Flavour {
     }
 }
 
-/// The lock of a reading statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowLock {
-    None,
-    Share,
-    Update,
-    /// Skips rows that another transaction has locked.
-    SkipLocked,
-}
-
-impl RowLock {
-    /// Whether it may have to wait.
-    pub(super) fn waits(self) -> bool {
-        matches!(self, RowLock::Share | RowLock::Update)
-    }
-
-    /// The end of a `select` with this lock.
-    pub(super) fn clause(self) -> &'static str {
-        match self {
-            RowLock::None => "",
-            RowLock::Share => " lock in share mode",
-            RowLock::Update => " for update",
-            RowLock::SkipLocked => " for update skip locked",
-        }
-    }
-
-    /// As [`clause`](Self::clause), but without a wait. For MySQL, where NOWAIT requires the newer spelling, which MariaDB does not have.
-    pub(super) fn clause_at_once(self) -> &'static str {
-        match self {
-            RowLock::Share => " for share nowait",
-            _ => " for update nowait",
-        }
+/// The end of a `select` with this lock that does not wait. For MySQL, where NOWAIT requires the newer spelling, which MariaDB does not have.
+pub(super) fn clause_at_once(lock: RowLock) -> &'static str {
+    match lock {
+        RowLock::Share => " for share nowait",
+        _ => " for update nowait",
     }
 }
 
@@ -192,11 +167,6 @@ impl Deadline {
         let left = self.left();
         (!left.is_zero()).then(|| jitter().min(left))
     }
-}
-
-/// 5 to 20 ms.
-pub(super) fn jitter() -> Duration {
-    Duration::from_micros(u64::from(5_000 + getrandom::u32().unwrap_or(0) % 15_000))
 }
 
 /// How long MySQL may wait by itself: it checks its clock once a second, so it may wait a second longer.

@@ -28,7 +28,7 @@ pub(super) fn is_without_savepoint(error: &sqlx::Error) -> bool {
 
 /// The meaning of a driver error. After 1213 and 1020 the server has no transaction any more; after the others it still exists, without the
 /// statement. In both cases the caller rolls back.
-pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     if let sqlx::Error::PoolTimedOut = *error {
         return DatabaseError::Busy("no connection of the pool became free in time");
@@ -181,11 +181,6 @@ pub(super) fn is_timeout(error: &sqlx::Error) -> bool {
     matches!(number(error), Some(1205 | 3572 | 1969))
 }
 
-/// Whether a row with this key exists already.
-pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| error.is_unique_violation())
-}
-
 #[cfg(test)]
 mod tests {
     use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
@@ -245,9 +240,7 @@ mod tests {
             (sqlx::Error::RowNotFound, "Other"),
         ] {
             assert_eq!(number(&error), None);
-            assert!(
-                !is_useless(&error) && !is_timeout(&error) && !is_duplicate(&error) && !is_without_savepoint(&error)
-            );
+            assert!(!is_useless(&error) && !is_timeout(&error) && !is_without_savepoint(&error));
             assert_eq!(variant(&classify(error)), meaning);
         }
     }
@@ -301,8 +294,9 @@ mod tests {
         ] {
             let error = reported(reported_number, "no more is known").await;
             assert_eq!(number(&error), Some(reported_number));
-            assert_eq!((is_timeout(&error), is_duplicate(&error), is_useless(&error)), (timeout, duplicate, useless));
+            assert_eq!((is_timeout(&error), is_useless(&error)), (timeout, useless));
             assert_eq!(is_read_only(&error), matches!(reported_number, 1047 | 1290 | 1792 | 1836));
+            assert_eq!(classify(error).is_duplicate(), duplicate, "{reported_number}");
         }
     }
 

@@ -48,10 +48,7 @@ pub(super) async fn migrate(pool: &MySqlPool, migrator: &Migrator, whose: Whose)
         }
         done => done,
     };
-    done.map_err(|error| match whose {
-        Whose::Tenure => migration::own_failed(error, classify),
-        Whose::Application => migration::failed(error, classify),
-    })?;
+    done.map_err(|error| migration::failed(error, classify))?;
     let unlock = sqlx::query(concat!("select release_lock(", lock_name!(), ")"));
     unlock.execute(&mut *connection).await.map(drop).map_err(classify)
 }

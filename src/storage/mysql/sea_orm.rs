@@ -9,14 +9,14 @@ use sea_query_sqlx::SqlxValues;
 use sqlx::mysql::MySqlDatabaseError;
 use sqlx::{IntoArguments, MySql};
 
+use super::connection::OpenTransaction;
 use super::errors::classify;
 use super::session::{Session, Statement};
-use super::transaction::MySqlTransaction;
 use crate::error::DatabaseError;
 use crate::storage::sea_orm::{Failure, SeaOrmStatements, may_end};
 
 #[async_trait]
-impl SeaOrmStatements for MySqlTransaction {
+impl SeaOrmStatements for OpenTransaction {
     fn dialect(&self) -> DbBackend {
         DbBackend::MySql
     }
@@ -25,14 +25,14 @@ impl SeaOrmStatements for MySqlTransaction {
         let (statement, may_end) = (translate(&statement), may_end(&statement.sql));
         let done = self.within_deadline(async |session| session.execute(statement).await.map(ExecResult::from)).await;
         if may_end {
-            self.open.session().lend();
+            self.session().lend();
         }
         done
     }
 
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
         // A limit would apply to the first of its statements only, so there is none: the server's own applies.
-        let session = self.open.session();
+        let session = self.session();
         session.notes_own_statement();
         let done = session.raw(sql.to_owned()).await;
         if may_end(sql) {
@@ -47,8 +47,8 @@ impl SeaOrmStatements for MySqlTransaction {
         let rows = match may_wait {
             true => self.within_deadline(async |session| session.fetch_waiting(statement).await).await?,
             false => {
-                self.open.session().notes_own_statement();
-                let rows = self.open.session().fetch_all(statement).await;
+                self.session().notes_own_statement();
+                let rows = self.session().fetch_all(statement).await;
                 rows.map_err(|error| Failure::new(error, classify))?
             }
         };
@@ -56,18 +56,18 @@ impl SeaOrmStatements for MySqlTransaction {
     }
 }
 
-impl MySqlTransaction {
+impl OpenTransaction {
     /// Runs a statement whose waits end at the deadline, and keeps the driver's error if it fails.
     async fn within_deadline<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut Session) -> Result<T, sqlx::Error>,
     ) -> Result<T, Failure> {
-        self.open.session().notes_own_statement();
+        self.session().notes_own_statement();
         let mut driver = None;
         let run = async |session: &mut Session| {
             work(session).await.map_err(|error| classify(Arc::clone(driver.insert(Arc::new(error)))))
         };
-        let done = self.open.wait_for(run).await;
+        let done = self.wait_for(run).await;
         done.map_err(|meaning| Failure { meaning, driver })
     }
 }

@@ -16,9 +16,11 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::connection::Connections;
-use super::deadline::{Deadline, Flavour, RowLock};
+use super::deadline::{Deadline, Flavour, clause_at_once};
 use super::errors::{is_read_only, is_timeout, is_without_savepoint};
 use super::in_flight::{InFlight, Running, answered, clean_up, done, driven, in_step};
+use super::sheet;
+use crate::db::{LOCK, RowLock};
 use crate::storage::server::checkout::{self, Silence};
 use crate::storage::{IDLE_TOO_LONG, patience};
 
@@ -43,13 +45,10 @@ impl Statement {
         self
     }
 
-    /// The same values with another text.
-    pub(super) fn saying(self, sql: String) -> Self {
-        Statement { sql: sql.into(), ..self }
-    }
-
     fn between(mut self, before: &str, after: &str) -> Self {
-        if !before.is_empty() || !after.is_empty() {
+        if self.sql.contains(LOCK) {
+            self.sql = [before, &self.sql.replace(LOCK, after)].concat().into();
+        } else if !before.is_empty() || !after.is_empty() {
             self.sql = [before, &self.sql, after].concat().into();
         }
         self
@@ -64,7 +63,7 @@ impl Statement {
 const OWN: Duration = Duration::from_secs(5);
 
 /// A connection of the pool, inside or outside a transaction.
-pub(super) struct Session {
+pub(crate) struct Session {
     /// `None` while a statement is in flight.
     connection: Option<PoolConnection<MySql>>,
     /// Returns the connection from a statement whose caller was dropped.
@@ -228,15 +227,6 @@ impl Session {
         Ok(self.fetch_all(statement).await?.into_iter().next())
     }
 
-    /// Reads a row, if there is one, with this lock.
-    pub(super) async fn fetch_locked(
-        &mut self,
-        statement: Statement,
-        lock: RowLock,
-    ) -> Result<Option<MySqlRow>, sqlx::Error> {
-        Ok(self.fetch_all_locked(statement, lock).await?.into_iter().next())
-    }
-
     /// Reads rows with this lock.
     pub(super) async fn fetch_all_locked(
         &mut self,
@@ -244,24 +234,26 @@ impl Session {
         lock: RowLock,
     ) -> Result<Vec<MySqlRow>, sqlx::Error> {
         if !lock.waits() {
-            return self.fetch_all(statement.between("", lock.clause())).await;
+            return self.fetch_all(statement.between("", sheet::of(self.flavour).clause(lock))).await;
         }
         if let Some(at_once) = self.deadline.as_ref().and_then(|deadline| deadline.clause_at_once(self.flavour, lock)) {
             let rows = self.fetch_all(statement.clone().between("", at_once)).await;
             if !self.is_to_wait_for(&rows) {
                 return rows;
             }
-            return self.waiting(statement.between("", lock.clause()), Self::fetch_all).await;
+            return self.waiting(statement.between("", sheet::of(self.flavour).clause(lock)), Self::fetch_all).await;
         }
         let whole_seconds = self.deadline.as_ref().is_some_and(Deadline::has_seconds_to_spare);
         if self.flavour == Flavour::MariaDb || whole_seconds {
-            let rows = self.waiting(statement.clone().between("", lock.clause()), Self::fetch_all).await;
+            let rows = self
+                .waiting(statement.clone().between("", sheet::of(self.flavour).clause(lock)), Self::fetch_all)
+                .await;
             if self.flavour == Flavour::MariaDb || !rows.as_ref().is_err_and(is_timeout) {
                 return rows;
             }
         }
         // MySQL's limit is in whole seconds, so the last second is a loop of attempts.
-        let statement = statement.between("", lock.clause_at_once());
+        let statement = statement.between("", clause_at_once(lock));
         loop {
             let rows = self.fetch_all(statement.clone()).await;
             let refused = rows.as_ref().is_err_and(is_timeout);
@@ -359,7 +351,7 @@ impl Session {
     }
 
     /// The connection, for the application's own statements; no other statement is in flight.
-    pub(super) fn lend(&mut self) -> Option<&mut MySqlConnection> {
+    pub(crate) fn lend(&mut self) -> Option<&mut MySqlConnection> {
         (self.lent, self.was_lent) = (true, true);
         self.connection.as_deref_mut()
     }

@@ -2,7 +2,7 @@
 //! expired lease need a second one.
 //!
 //! It answers only requests that need not wait. It skips rows that another transaction has locked (a save under a lease), and requests
-//! whose answer needs an explanation; those are sent alone, as in [`leases`](crate::storage::leases).
+//! whose answer needs an explanation; those are sent alone, as in [`leases`](crate::store::leases).
 
 mod lone;
 mod texts;
@@ -17,22 +17,9 @@ use super::errors::classify;
 use super::pools::Pools;
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::Holder;
-use crate::storage::leases::{lease, refusal};
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
+use crate::store::leases::{lease, refusal};
 use texts::{BOTH, CHANGE, CHECK, TAKE, TAKE_ANY, Text};
-
-/// Releases a live lease in a transaction of the application. `None`: it needs a wait or an explanation.
-pub(super) async fn release(
-    connection: &mut PgConnection,
-    proof: &Proof,
-    now: Option<i64>,
-) -> Result<Option<Holder>, DatabaseError> {
-    match lone::run(connection, &LockOp::Release(proof.clone()), now).await? {
-        Some(LockAnswer::Yours(holder)) => Ok(Some(holder)),
-        Some(LockAnswer::Held { .. }) | None => Ok(None),
-    }
-}
 
 /// Leases to acquire, as columns.
 #[derive(Default)]

@@ -11,7 +11,7 @@ use crate::storage::server::checkout::{Silence, return_to_pool};
 
 /// A checked-out connection.
 #[derive(Debug)]
-pub(super) struct Checkout {
+pub(crate) struct Checkout {
     /// `None` once it was closed.
     connection: Option<PoolConnection<Postgres>>,
     silence: Silence,

@@ -77,9 +77,8 @@ impl super::Postgres {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
         // If nothing is missing, the user needs no right to create tables.
-        let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
-        if applied(&pool).await? != known {
-            migrator().run(&pool).await.map_err(|error| migration::own_failed(error, classify))?;
+        if migration::is_due(&migrator(), &applied(&pool).await?)? {
+            migrator().run(&pool).await.map_err(|error| migration::failed(error, classify))?;
         }
         let pools = Pools {
             main: pool.clone(),

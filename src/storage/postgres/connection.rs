@@ -10,12 +10,10 @@ use tokio::runtime::Handle;
 
 use super::checkout::Checkout;
 use super::errors::{self, classify, effect};
-use super::operation;
 use super::overdue::Cancellations;
 use super::pools::Pools;
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
-use crate::storage::operation::OperationId;
 use crate::storage::server::recent::Kept;
 use crate::storage::server::reserve;
 use crate::storage::{Effect, EndSession, patience};
@@ -29,7 +27,7 @@ const OVERDUE: Duration = Duration::from_millis(20);
 /// back before the connection is used again.
 ///
 /// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
-pub(super) struct OpenTransaction {
+pub(crate) struct OpenTransaction {
     /// `None` once it has ended.
     connection: Option<Checkout>,
     asked: Instant,
@@ -232,7 +230,7 @@ impl OpenTransaction {
     }
 
     /// The connection, for the application's own statements: their errors are not visible here.
-    pub(super) fn lend(&mut self) -> Option<&mut PgConnection> {
+    pub(crate) fn lend(&mut self) -> Option<&mut PgConnection> {
         (self.lent, self.was_lent) = (true, true);
         self.connection.as_mut()?.open().ok()
     }
@@ -257,8 +255,10 @@ impl OpenTransaction {
     /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and outside a transaction with a warning, and the driver
     /// returns `Ok` for both. So if the application used the connection, a statement in the same round trip fails first if the transaction
     /// is aborted or [another one](Self::still_ours).
-    pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        let first = operation.map(|operation| format!("{}; ", operation::carried(operation))).unwrap_or_default();
+    ///
+    /// A text that is carried runs in the message of the COMMIT.
+    pub(super) async fn commit(mut self, carried: Option<String>) -> Result<(), DatabaseError> {
+        let first = carried.unwrap_or_default();
         let (ours, was_lent) = (self.ours, self.was_lent);
         let same = if was_lent { SAME } else { "" };
         let durable = if was_lent && !self.pools.set_up.volatile { DURABLE } else { "" };

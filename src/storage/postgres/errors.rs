@@ -9,7 +9,7 @@ use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 use crate::storage::Effect;
 
 /// The meaning of a driver error. After every one of them the transaction is aborted or gone.
-pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     if let sqlx::Error::PoolTimedOut = *error {
         return DatabaseError::Busy("no connection of the pool became free in time");
@@ -95,11 +95,6 @@ pub(super) fn is_not_ours(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "22012")
 }
 
-/// Whether a row with this key exists already.
-pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| error.is_unique_violation())
-}
-
 #[cfg(test)]
 mod tests {
     use sqlx::postgres::{PgConnectOptions, PgSslMode};
@@ -152,7 +147,7 @@ mod tests {
             (sqlx::Error::WorkerCrashed, "ConnectionLost"),
             (sqlx::Error::RowNotFound, "Other"),
         ] {
-            assert!(!is_not_ours(&error) && !is_duplicate(&error));
+            assert!(!is_not_ours(&error));
             let error = classify(error);
             assert_eq!((&*variant(&error), is_cancelled(&error)), (meaning, false));
         }
@@ -184,8 +179,9 @@ mod tests {
             ("42601", false, false, false),
         ] {
             let error = reported(code, "").await;
-            assert_eq!((is_duplicate(&error), is_not_ours(&error)), (duplicate, not_ours), "{code}");
-            assert_eq!(is_cancelled(&classify(error)), cancelled, "{code}");
+            assert_eq!(is_not_ours(&error), not_ours, "{code}");
+            let error = classify(error);
+            assert_eq!((is_cancelled(&error), error.is_duplicate()), (cancelled, duplicate), "{code}");
         }
         assert_eq!(effect(&reported("25P04", "").await), Effect::Gone);
         assert_eq!(effect(&reported("40001", "").await), Effect::Aborted);

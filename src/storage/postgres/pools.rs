@@ -59,35 +59,20 @@ impl Pools {
         self.acquired(reserve::acquire(&self.main, &self.alone, left)).await
     }
 
+    /// A connection of the main pool, for reads of the application.
+    pub(super) async fn reader(&self) -> Result<Checkout, DatabaseError> {
+        match reserve::is_busy(&self.main) {
+            true => Ok(self.of_main(patience::left()).await?.0),
+            false => self.checkout(&self.main, patience::left()).await,
+        }
+    }
+
     /// Reads for the application, on a connection of the main pool.
     pub(super) async fn load<T>(
         &self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
-        let mut reader = match reserve::is_busy(&self.main) {
-            true => self.of_main(patience::left()).await?.0,
-            false => self.checkout(&self.main, patience::left()).await?,
-        };
-        reader.answer(patience::limit(patience::left()), work).await
-    }
-
-    /// Runs a query of the lock manager.
-    pub(super) async fn ask<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        let mut reader = self.for_one(patience::left()).await?;
-        reader.answer(patience::limit(patience::left()), work).await
-    }
-
-    /// As [`ask`](Self::ask), for a statement that writes and commits by itself: without an answer its outcome is unknown.
-    pub(super) async fn tell<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        let mut writer = self.for_one(patience::left()).await?;
-        let told = writer.answer(patience::limit(patience::left()), work).await;
-        told.map_err(DatabaseError::after_sending)
+        self.reader().await?.answer(patience::limit(patience::left()), work).await
     }
 
     pub(super) async fn close(&self) {

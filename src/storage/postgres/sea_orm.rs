@@ -9,13 +9,13 @@ use sqlx::postgres::PgDatabaseError;
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, PgConnection, Postgres};
 
+use super::connection::OpenTransaction;
 use super::errors::classify;
-use super::transaction::PgTransaction;
 use crate::error::DatabaseError;
 use crate::storage::sea_orm::{Failure, SeaOrmStatements, may_end};
 
 #[async_trait]
-impl SeaOrmStatements for PgTransaction {
+impl SeaOrmStatements for OpenTransaction {
     fn dialect(&self) -> DbBackend {
         DbBackend::Postgres
     }
@@ -25,7 +25,7 @@ impl SeaOrmStatements for PgTransaction {
         let query = query(statement);
         let done = self.within_deadline(async |connection| query.execute(connection).await.map(ExecResult::from)).await;
         if may_end {
-            self.open.lend();
+            self.lend();
         }
         done
     }
@@ -34,7 +34,7 @@ impl SeaOrmStatements for PgTransaction {
         let text = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
         let done = self.within_deadline(async |connection| text.execute(connection).await.map(ExecResult::from)).await;
         if may_end(sql) {
-            self.open.lend();
+            self.lend();
         }
         done
     }
@@ -46,18 +46,18 @@ impl SeaOrmStatements for PgTransaction {
     }
 }
 
-impl PgTransaction {
+impl OpenTransaction {
     /// Runs a statement whose waits end at the deadline, and keeps the driver's error if it fails.
     async fn within_deadline<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, Failure> {
-        self.open.notes_own_statement();
+        self.notes_own_statement();
         let mut driver = None;
         let run = async |connection: &mut PgConnection| {
             work(connection).await.map_err(|error| classify(Arc::clone(driver.insert(Arc::new(error)))))
         };
-        let done = self.open.wait_for(run).await;
+        let done = self.wait_for(run).await;
         done.map_err(|meaning| Failure { meaning, driver })
     }
 }

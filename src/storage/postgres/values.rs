@@ -1,60 +1,54 @@
-//! Values to and from PostgreSQL, in the form that `statements.rs` selects.
-
-use std::sync::Arc;
+//! Values to and from PostgreSQL, in the form that its sheet selects.
 
 use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::{AssertSqlSafe, Postgres, Row as _};
+use sqlx::{Arguments as _, Encode, Postgres, Row as _, Type};
 
-use crate::aggregate::mapping::{Column, MappingError, Row, Table};
 use crate::aggregate::value::{Kind, Value};
-use crate::error::DatabaseError;
+use crate::db::{Bind, Misfit};
 
-type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
-
-/// A statement with its values.
-pub(super) fn query<'q, 'v>(sql: impl Into<Arc<str>>, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
-    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql.into())), bind)
+/// The values of a statement, in the order of its placeholders.
+pub(super) fn arguments<'v>(values: impl Iterator<Item = &'v Bind<'v>>) -> PgArguments {
+    let mut arguments = PgArguments::default();
+    values.for_each(|value| add(&mut arguments, value));
+    arguments
 }
 
-/// The driver remembers a statement by its text together with the types of its first binds, so NULL needs its type.
-pub(super) fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
+/// The driver remembers a statement by its text together with the types of its first values, so NULL needs its type.
+fn add(arguments: &mut PgArguments, value: &Bind<'_>) {
     match value {
-        Value::Null(kind) | Value::Invalid(kind, _) => match kind {
-            Kind::Bool => query.bind(None::<bool>),
-            Kind::Integer => query.bind(None::<i64>),
-            Kind::Real => query.bind(None::<f64>),
-            Kind::Bytes => query.bind(None::<Vec<u8>>),
-            _ => query.bind(None::<String>),
+        Bind::Text(text) | Bind::Key(text) => put(arguments, *text),
+        Bind::Bytes(bytes) => put(arguments, *bytes),
+        Bind::Value(value) => match &**value {
+            Value::Null(kind) | Value::Invalid(kind, _) => match kind {
+                Kind::Bool => put(arguments, None::<bool>),
+                Kind::Integer => put(arguments, None::<i64>),
+                Kind::Real => put(arguments, None::<f64>),
+                Kind::Bytes => put(arguments, None::<&[u8]>),
+                _ => put(arguments, None::<&str>),
+            },
+            Value::Bool(value) => put(arguments, *value),
+            Value::Integer(value) => put(arguments, *value),
+            Value::Real(value) => put(arguments, *value),
+            Value::Bytes(value) => put(arguments, &value[..]),
+            Value::Text(value) => put(arguments, value.as_str()),
+            value => put(arguments, value.to_string()),
         },
-        Value::Bool(value) => query.bind(*value),
-        Value::Integer(value) => query.bind(*value),
-        Value::Real(value) => query.bind(*value),
-        Value::Bytes(value) => query.bind(value.clone()),
-        _ => query.bind(value.to_string()),
     }
 }
 
-/// The columns of a table, starting at this one.
-pub(super) fn read(table: &Table, row: &PgRow, first: usize) -> Result<Row, DatabaseError> {
-    let read = |(index, column): (usize, &Column)| {
-        read_column(row, first + index, column).map_err(|error| misfit(table, &column.name, &*error))
-    };
-    table.columns.iter().enumerate().map(read).collect()
+fn put<'v, T: Encode<'v, Postgres> + Type<Postgres>>(arguments: &mut PgArguments, value: T) {
+    arguments.add(value).expect("numbers, texts and bytes are encoded by copying them");
 }
 
-fn read_column(row: &PgRow, index: usize, column: &Column) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-    let value = match column.kind {
-        Kind::Bool => row.try_get::<Option<bool>, _>(index)?.map(Value::Bool),
-        Kind::Integer => row.try_get::<Option<i64>, _>(index)?.map(Value::Integer),
-        Kind::Real => row.try_get::<Option<f64>, _>(index)?.map(Value::Real),
-        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(index)?.map(Value::Bytes),
-        Kind::Timestamp => row.try_get::<Option<i64>, _>(index)?.map(Value::Timestamp),
-        kind => row.try_get::<Option<&str>, _>(index)?.map(|text| Value::from_text(kind, text)).transpose()?,
+/// The value of a column of this kind.
+pub(crate) fn read(row: &PgRow, at: usize, kind: Kind) -> Result<Value, Misfit> {
+    let value = match kind {
+        Kind::Bool => row.try_get::<Option<bool>, _>(at)?.map(Value::Bool),
+        Kind::Integer => row.try_get::<Option<i64>, _>(at)?.map(Value::Integer),
+        Kind::Real => row.try_get::<Option<f64>, _>(at)?.map(Value::Real),
+        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(at)?.map(Value::Bytes),
+        Kind::Timestamp => row.try_get::<Option<i64>, _>(at)?.map(Value::Timestamp),
+        kind => row.try_get::<Option<&str>, _>(at)?.map(|text| Value::from_text(kind, text)).transpose()?,
     };
-    Ok(value.unwrap_or(Value::Null(column.kind)))
-}
-
-/// The stored value does not fit the mapping.
-pub(super) fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
-    MappingError::new(&table.name, column, error.to_string()).into()
+    Ok(value.unwrap_or(Value::Null(kind)))
 }

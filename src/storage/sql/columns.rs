@@ -5,7 +5,7 @@ use sqlx::{Error, Row};
 use crate::lease::Owner;
 
 /// A row. `None` is null.
-pub(in crate::storage) trait Columns {
+pub(crate) trait Columns {
     fn text(&self, column: &str) -> Result<Option<String>, Error>;
     fn number(&self, column: &str) -> Result<Option<i64>, Error>;
     fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, Error>;
@@ -42,12 +42,12 @@ columns!(sqlx::postgres::PgRow);
 columns!(sqlx::sqlite::SqliteRow);
 
 /// A value of a column that is never null.
-pub(in crate::storage) fn there<T>(value: Result<Option<T>, Error>, column: &str) -> Result<T, Error> {
+pub(crate) fn there<T>(value: Result<Option<T>, Error>, column: &str) -> Result<T, Error> {
     value?.ok_or_else(|| Error::Decode(format!("the column `{column}` is null").into()))
 }
 
 /// The owner in the columns `…_id`, `…_name` and `…_role`, if there is one.
-pub(in crate::storage) fn person(row: &impl Columns, who: &str) -> Result<Option<Owner>, Error> {
+pub(crate) fn person(row: &impl Columns, who: &str) -> Result<Option<Owner>, Error> {
     let owner = row.text(&format!("{who}_id"))?.zip(row.text(&format!("{who}_name"))?);
     let role = row.text(&format!("{who}_role"))?;
     Ok(owner.map(|(id, name)| Owner { role, ..Owner::new(id, name) }))

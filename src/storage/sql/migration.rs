@@ -7,28 +7,43 @@ use sqlx::migrate::{MigrateError, Migrator};
 use crate::error::DatabaseError;
 
 /// The number of the first migration. Those below it were applied by checkouts before the first release.
-pub(in crate::storage) const FIRST: i64 = 9;
+const FIRST: i64 = 9;
 
 /// What to do with the tables of such a checkout.
 pub(in crate::storage) const UNRELEASED: &str = "its tables were created by a checkout of tenure before the first release, and cannot be \
      upgraded; connect to a new database, or stop all processes and drop the tables `tenure_*` and `_tenure_migrations` (on PostgreSQL the \
      functions `tenure_*` too): all leases, their history and the kept revisions are lost, the tables of the application stay";
 
-/// Converts the error of tenure's own migrations.
-pub(in crate::storage) fn own_failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseError) -> DatabaseError {
-    match error {
-        MigrateError::VersionMissing(..FIRST) => DatabaseError::Schema(UNRELEASED.to_owned()),
-        error => failed(error, classify),
+/// Whether such a checkout has made these tables.
+pub(in crate::storage) fn is_unreleased(applied: &[i64]) -> bool {
+    applied.iter().any(|number| *number < FIRST)
+}
+
+/// Whether migrations have to run. It is known before they are tried: a user without the right to create tables would only hear of that right.
+///
+/// # Errors
+/// If a newer release has migrated it, or such a checkout.
+pub(in crate::storage) fn is_due(migrator: &Migrator, applied: &[i64]) -> Result<bool, DatabaseError> {
+    if is_unreleased(applied) {
+        return Err(DatabaseError::Schema(UNRELEASED.to_owned()));
     }
+    match applied.iter().find(|number| !migrator.version_exists(**number)) {
+        Some(number) => Err(unknown(*number)),
+        None => Ok(applied.len() < migrator.iter().count()),
+    }
+}
+
+fn unknown(number: i64) -> DatabaseError {
+    DatabaseError::Schema(format!(
+        "it has migration {number}, which this release does not know; start the newer release that wrote it, or restore a backup from \
+         before the upgrade"
+    ))
 }
 
 /// Converts the error; `classify` is the backend's own, for errors of its database.
 pub(in crate::storage) fn failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseError) -> DatabaseError {
     match error {
-        MigrateError::VersionMissing(number) => DatabaseError::Schema(format!(
-            "it has migration {number}, which this release does not know; start the newer release that wrote it, or \
-             restore a backup from before the upgrade"
-        )),
+        MigrateError::VersionMissing(number) => unknown(number),
         MigrateError::VersionMismatch(number) => DatabaseError::Schema(format!(
             "migration {number} was applied with other contents; the database belongs to another build"
         )),

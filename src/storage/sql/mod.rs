@@ -1,8 +1,4 @@
-//! The SQL that all databases share: texts of statements, columns of rows, and an aggregate from the rows of one statement. No I/O.
+//! What all databases share: columns of rows, and migrations. No I/O.
 
-pub(in crate::storage) mod columns;
-pub(in crate::storage) mod lineage;
+pub(crate) mod columns;
 pub(in crate::storage) mod migration;
-pub(in crate::storage) mod revisions;
-pub(in crate::storage) mod texts;
-pub(in crate::storage) mod whole;

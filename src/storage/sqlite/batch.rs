@@ -18,8 +18,8 @@ use super::file::File;
 use super::turns::Priority;
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::storage::leases::{hex, refusal};
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
+use crate::store::leases::{hex, refusal};
 use columns::Columns;
 use texts::Change;
 

@@ -62,9 +62,10 @@ impl Sqlite {
             // Rows come from the connection's thread. With a short buffer it sleeps and wakes for every few rows.
             .row_buffer_size(1024);
         // A read-only file cannot be created, nor its journal mode set: report that, not "error 8".
-        let read_only = url.contains("mode=ro") || url.contains("immutable");
-        if read_only {
-            return Err(DatabaseError::ReadOnly);
+        if url.contains("mode=ro") || url.contains("immutable") {
+            return Err(unreachable(
+                "`mode=ro` and `immutable` open it read-only, and tenure writes to it; remove them".into(),
+            ));
         }
         if !url.contains("mode=rw") || url.contains("mode=rwc") {
             // If it cannot be created, the open below fails too, with the reason.
@@ -75,7 +76,7 @@ impl Sqlite {
         }
         let before = File::at(&path).ok();
         let mut writer = SqliteConnection::connect_with(&options).await.map_err(|error| match classify(error) {
-            DatabaseError::ReadOnly => DatabaseError::ReadOnly,
+            refused @ DatabaseError::NotPermitted(_) => refused,
             error => unreachable(format!(
                 "{error}; check that the directory of {file} exists, and that this user may write to it"
             )),
@@ -90,10 +91,10 @@ impl Sqlite {
         opened.find_side_files()?;
         sqlx::raw_sql("rollback").execute(&mut writer).await.map_err(classify)?;
         let opened = Arc::new(opened);
-        migrator()
-            .run_direct(None, &mut writer, false)
-            .await
-            .map_err(|error| migration::own_failed(error, classify))?;
+        migration::is_due(&migrator(), &applied(&mut writer).await?)?;
+        // Even if none is due, because it compares the contents of the applied ones.
+        let migrated = migrator().run_direct(None, &mut writer, false).await;
+        migrated.map_err(|error| migration::failed(error, classify))?;
         // `query_only` rejects a stray write on a connection without transactions.
         let reading = options.clone().pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()
@@ -121,7 +122,7 @@ impl Sqlite {
     }
 
     /// A read-only connection to the opened file, within the time of the operation.
-    pub(super) async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
+    pub(super) async fn connection(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
         self.file.check_lately()?;
         super::connection::reader(&self.readers).await
     }
@@ -146,14 +147,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     let row = sqlx::query("select sqlite_version(), (select journal_mode from pragma_journal_mode)");
     let row = row.fetch_one(&mut connection).await.map_err(classify)?;
     let journal: String = row.get(1);
-    let ledger = "select exists (select 1 from sqlite_schema where name = '_tenure_migrations')";
-    let applied = match sqlx::query_scalar::<_, bool>(ledger).fetch_one(&mut connection).await.map_err(classify)? {
-        true => sqlx::query_scalar("select version from _tenure_migrations where success order by version")
-            .fetch_all(&mut connection)
-            .await
-            .map_err(classify)?,
-        false => Vec::new(),
-    };
+    let applied = applied(&mut connection).await?;
     let path = file::has_one_path(options.get_filename());
     Ok(Diagnosis {
         capabilities: super::capabilities(row.get(0)),
@@ -183,6 +177,16 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
         applied,
         known: migrator().iter().map(|migration| migration.version).collect(),
     })
+}
+
+/// The numbers of the migrations that were applied.
+async fn applied(connection: &mut SqliteConnection) -> Result<Vec<i64>, DatabaseError> {
+    let ledger = "select exists (select 1 from sqlite_schema where name = '_tenure_migrations')";
+    if !sqlx::query_scalar::<_, bool>(ledger).fetch_one(&mut *connection).await.map_err(classify)? {
+        return Ok(Vec::new());
+    }
+    let applied = "select version from _tenure_migrations where success order by version";
+    sqlx::query_scalar(applied).fetch_all(connection).await.map_err(classify)
 }
 
 /// tenure's tables have their own ledger, separate from the application's migrations.

@@ -168,7 +168,7 @@ async fn set_up(connection: &mut SqliteConnection, fence: &Arc<Fence>) -> Result
 /// back before the connection is used again.
 ///
 /// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
-pub(super) struct OpenTransaction {
+pub(crate) struct OpenTransaction {
     /// `None` once it has ended.
     writer: Option<OwnedMutexGuard<Writer>>,
     /// Whether the application used the connection since our last statement.
@@ -274,7 +274,7 @@ impl OpenTransaction {
     }
 
     /// The connection, for the application's own statements.
-    pub(super) fn lend(&mut self) -> &mut SqliteConnection {
+    pub(crate) fn lend(&mut self) -> &mut SqliteConnection {
         (self.lent, self.wrote) = (true, true);
         self.writer.iter_mut().for_each(|writer| writer.lent = true);
         self.connection()
@@ -313,7 +313,7 @@ impl OpenTransaction {
         self.ours_to_read().await?;
         self.check_file()?;
         self.writer.iter().for_each(|writer| writer.fence.open());
-        let commit = first.map_or_else(|| "commit".to_owned(), |first| format!("{first}; commit"));
+        let commit = first.unwrap_or_default() + "commit";
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
                 let kept = self.check_file();
@@ -333,12 +333,6 @@ impl OpenTransaction {
             true => writer.file.check(),
             false => writer.file.check_lately(),
         })
-    }
-
-    /// Commits, and returns this answer.
-    pub(super) async fn committing<T>(self, answer: T) -> Result<T, DatabaseError> {
-        self.commit(None).await?;
-        Ok(answer)
     }
 
     /// Rolls back and waits for its completion.

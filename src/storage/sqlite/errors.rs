@@ -26,7 +26,7 @@ const CONSTRAINT_ROWID: i32 = 2579;
 const NOTADB: i32 = 26;
 
 /// The meaning of a driver error.
-pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     match *error {
         sqlx::Error::PoolTimedOut => return DatabaseError::Busy("no connection of the pool became free in time"),
@@ -37,7 +37,10 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         // A transaction that began with a read wants to write, and another session has written meanwhile.
         Some(BUSY_SNAPSHOT) => DatabaseError::SerializationFailure,
         Some(BUSY | LOCKED) => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
-        Some(READONLY) => DatabaseError::ReadOnly,
+        // Unlike a server that is read-only, the file stays so: a retry does not help.
+        Some(READONLY) => {
+            DatabaseError::NotPermitted(format!("this process may not write to the database file ({error})"))
+        }
         Some(FULL) => DatabaseError::DiskFull(error.to_string()),
         Some(CONSTRAINT) => DatabaseError::Constraint(Box::new(violation(&error))),
         Some(CANTOPEN) => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
@@ -78,11 +81,6 @@ fn effect_of(primary: i32) -> Effect {
 /// Whether another session held the file for longer than the busy timeout.
 pub(super) fn is_busy(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|code| code & 0xff == BUSY)
-}
-
-/// Whether a row with this key exists already.
-pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
-    matches!(code(error), Some(CONSTRAINT_PRIMARYKEY | CONSTRAINT_UNIQUE))
 }
 
 fn code(error: &sqlx::Error) -> Option<i32> {
@@ -135,9 +133,10 @@ mod tests {
             ("delete from product", Other, None, false),
         ] {
             let error = sqlx::raw_sql(statement).execute(&mut connection).await.expect_err(statement);
-            assert_eq!((effect(&error), is_duplicate(&error)), (Effect::StatementUndone, duplicate), "{statement}");
+            assert_eq!(effect(&error), Effect::StatementUndone, "{statement}");
             assert!(!is_busy(&error));
             let error = classify(error);
+            assert_eq!(error.is_duplicate(), duplicate, "{statement}");
             let DatabaseError::Constraint(violation) = error else { panic!("{error:?}") };
             assert_eq!((violation.kind, violation.name.as_deref()), (kind, name), "{statement}");
             assert!(violation.message.contains("constraint failed"), "{violation:?}");
@@ -145,29 +144,42 @@ mod tests {
         let full = "pragma max_page_count = 1; create table another (text)";
         let full = sqlx::raw_sql(full).execute(&mut connection).await.expect_err("no page is free");
         assert_eq!(effect(&full), Effect::Gone);
-        let full = classify(full);
-        assert!(matches!(full, DatabaseError::DiskFull(_)) && full.to_string().contains("free disk space"), "{full}");
+        is_lasting(full, "free disk space");
     }
 
     #[tokio::test]
-    async fn unusable_file_says_why() {
+    async fn unusable_file_says_why_and_is_not_retried() {
         let directory = tempfile::tempdir().expect("a directory");
         let options = |file: &str| SqliteConnectOptions::new().filename(directory.path().join(file));
         let missing = SqliteConnection::connect_with(&options("missing.db")).await.expect_err("no file");
         assert_eq!((is_busy(&missing), effect(&missing)), (false, Effect::Unknown));
-        let missing = classify(missing).to_string();
-        assert!(missing.contains("unable to open the database file"), "{missing}");
+        is_lasting(missing, "unable to open the database file");
         std::fs::write(directory.path().join("letter.db"), "a letter, not a database".repeat(100)).expect("a file");
         let mut letter = SqliteConnection::connect_with(&options("letter.db")).await.expect("it is not read yet");
         let other = sqlx::raw_sql("select * from product").execute(&mut letter).await.expect_err("no database");
-        let other = classify(other).to_string();
-        assert!(other.contains("the file is not a SQLite database"), "{other}");
+        is_lasting(other, "the file is not a SQLite database");
         let mut made =
             SqliteConnection::connect_with(&options("shop.db").create_if_missing(true)).await.expect("a file");
         sqlx::raw_sql("create table t (a)").execute(&mut made).await.expect("a table");
         let mut reader = SqliteConnection::connect_with(&options("shop.db").read_only(true)).await.expect("a file");
         let refused = sqlx::raw_sql("insert into t values (1)").execute(&mut reader).await.expect_err("read-only");
-        assert!(matches!(classify(refused), DatabaseError::ReadOnly));
+        is_lasting(refused, "this process may not write to the database file");
+        drop((made, reader));
+        // The first page is the schema, the second one is the table.
+        let file = directory.path().join("shop.db");
+        let mut pages = std::fs::read(&file).expect("the file");
+        pages[4096..4196].fill(7);
+        std::fs::write(&file, pages).expect("a broken page");
+        let mut broken = SqliteConnection::connect_with(&options("shop.db")).await.expect("its schema is read later");
+        let corrupt = sqlx::raw_sql("select * from t").fetch_all(&mut broken).await.expect_err("a broken page");
+        assert_eq!(code(&corrupt), Some(CORRUPT));
+        is_lasting(corrupt, "malformed");
+    }
+
+    /// Neither a wait nor a unit of work tries again.
+    fn is_lasting(error: sqlx::Error, said: &str) {
+        let error = classify(error);
+        assert!(!error.is_retryable() && error.to_string().contains(said), "{error:?}");
     }
 
     #[test]

@@ -10,28 +10,28 @@ use sqlx::query::Query;
 use sqlx::sqlite::SqliteError;
 use sqlx::{AssertSqlSafe, Sqlite};
 
+use super::connection::OpenTransaction;
 use super::errors::classify;
-use super::transaction::SqliteTransaction;
 use crate::error::DatabaseError;
 use crate::storage::sea_orm::{Failure, SeaOrmStatements};
 
 #[async_trait]
-impl SeaOrmStatements for SqliteTransaction {
+impl SeaOrmStatements for OpenTransaction {
     fn dialect(&self) -> DbBackend {
         DbBackend::Sqlite
     }
 
     async fn execute(&mut self, statement: Statement) -> Result<ExecResult, Failure> {
-        query(statement).execute(self.open.ours_to_lend().await?).await.map(ExecResult::from).map_err(failure)
+        query(statement).execute(self.ours_to_lend().await?).await.map(ExecResult::from).map_err(failure)
     }
 
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
         let sql = sqlx::raw_sql(AssertSqlSafe(sql));
-        sql.execute(self.open.ours_to_lend().await?).await.map(ExecResult::from).map_err(failure)
+        sql.execute(self.ours_to_lend().await?).await.map(ExecResult::from).map_err(failure)
     }
 
     async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure> {
-        let rows = query(statement).fetch_all(self.open.ours_to_lend().await?).await.map_err(failure)?;
+        let rows = query(statement).fetch_all(self.ours_to_lend().await?).await.map_err(failure)?;
         Ok(rows.into_iter().map(QueryResult::from).collect())
     }
 }

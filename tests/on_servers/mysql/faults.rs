@@ -283,15 +283,30 @@ async fn newer_schema_and_that_of_an_unreleased_checkout_are_refused() {
     let older = Database::diagnose(&server.url(DATABASE)).await.unwrap();
     assert!(older.is_healthy() && older.applied.is_empty(), "{older}");
     open(&server).await.0.close().await;
+    // Without the right to create tables.
+    server
+        .query(
+            DATABASE,
+            &format!(
+                "create user clerk identified by 'secret'; grant select on {DATABASE}._tenure_migrations to clerk"
+            ),
+        )
+        .unwrap();
+    let urls =
+        ["tenure", "clerk"].map(|role| server.url(DATABASE).replace("tenure:secret@", &format!("{role}:secret@")));
     let newer = "insert into _tenure_migrations values (9999, 'from the future', now(), true, '', 0)";
     server.query(DATABASE, newer).unwrap();
-    let said = refused(&server.url(DATABASE)).await;
-    assert!(said.contains("migration 9999") && said.contains("newer release"), "{said}");
+    for url in &urls {
+        let said = refused(url).await;
+        assert!(said.contains("migration 9999") && said.contains("newer release"), "{said}");
+    }
     assert!(!Database::diagnose(&server.url(DATABASE)).await.unwrap().is_healthy());
     let older = "update _tenure_migrations set version = version - 8; delete from _tenure_migrations where version > 8";
     server.query(DATABASE, older).unwrap();
-    let said = refused(&server.url(DATABASE)).await;
-    assert!(said.contains("before the first release") && said.contains("drop the tables"), "{said}");
+    for url in &urls {
+        let said = refused(url).await;
+        assert!(said.contains("before the first release") && said.contains("drop the tables"), "{said}");
+    }
     assert!(!Database::diagnose(&server.url(DATABASE)).await.unwrap().is_healthy());
 }
 

@@ -6,9 +6,9 @@ use super::found::{Found, Seen};
 use super::{Answers, texts};
 use crate::lease::Holder;
 use crate::lease::engine::{Answer, Changes as Decided, LeaseRow, Operation, Past, Rows, change_row, decide};
-use crate::storage::leases::refusal;
 use crate::storage::mysql::deadline::Flavour;
 use crate::storage::{Attempt, LockAnswer, LockOp, LockRequest};
+use crate::store::leases::refusal;
 
 /// The rows to write.
 #[derive(Default)]

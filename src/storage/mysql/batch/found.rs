@@ -8,8 +8,8 @@ use sqlx::mysql::MySqlRow;
 use crate::error::DatabaseError;
 use crate::lease::engine::{LeaseRow, Rows};
 use crate::lease::{Holder, LockKey};
-use crate::storage::leases::lease;
 use crate::storage::mysql::errors::classify;
+use crate::store::leases::lease;
 
 /// A row of the lock table at the time when it was read, and locked if it was.
 pub(super) struct Seen {

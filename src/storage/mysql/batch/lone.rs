@@ -9,13 +9,14 @@ use super::changes::to;
 use super::found::Seen;
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::storage::mysql::columns::{clock, lease_columns};
+use crate::storage::mysql::columns::{clock, lease_columns, select_lease};
 use crate::storage::mysql::connection::Connections;
 use crate::storage::mysql::deadline::Flavour;
 use crate::storage::mysql::errors::{classify, classify_commit};
-use crate::storage::mysql::lease_rows::BY_LOCK_ID;
 use crate::storage::mysql::session::Statement;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof};
+
+const BY_LOCK_ID: &str = select_lease!("where lock_hash = ?");
 
 /// The meaning of an error of a statement that commits.
 fn committing(error: sqlx::Error) -> DatabaseError {

@@ -7,10 +7,10 @@ use std::fmt::{Display, Write};
 use crate::lease::engine::{LeaseRow, Past};
 use crate::lease::{LockKey, Owner, ShowOwner};
 use crate::storage::LockHash;
-use crate::storage::leases::push_hex;
 use crate::storage::mysql::deadline::Flavour;
+use crate::store::leases::push_hex;
 
-/// The columns that [`lease`](crate::storage::leases::lease) reads, of a table `l`.
+/// The columns that [`lease`](crate::store::leases::lease) reads, of a table `l`.
 pub(in crate::storage::mysql) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l.id using utf8mb4) as id, l.slot, \
     l.generation, l.lock_hash, l.owner_id, l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, \
     l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.ended";

@@ -1,0 +1,148 @@
+//! A database: the one place that knows which one it is.
+
+use crate::aggregate::mapping::Table;
+use crate::aggregate::schema::LiveTable;
+use crate::db::{Connection, erased};
+use crate::error::DatabaseError;
+use crate::row_lock::Wait;
+#[cfg(test)]
+use crate::simulation;
+#[cfg(feature = "mysql")]
+use crate::storage::mysql::MySql;
+#[cfg(feature = "postgres")]
+use crate::storage::postgres::Postgres;
+#[cfg(feature = "sqlite")]
+use crate::storage::sqlite::Sqlite;
+use crate::storage::{Capabilities, Connections};
+
+/// A database, with its pools.
+#[derive(Debug)]
+pub(crate) enum Backend {
+    #[cfg(feature = "sqlite")]
+    Sqlite(Sqlite),
+    #[cfg(feature = "postgres")]
+    Postgres(Postgres),
+    #[cfg(feature = "mysql")]
+    MySql(MySql),
+    /// A lock table in memory, whose connections break.
+    #[cfg(test)]
+    Simulated(simulation::Link),
+}
+
+/// The same on each database.
+macro_rules! on_each {
+    ($backend:expr, $own:ident => $work:expr) => {
+        match $backend {
+            #[cfg(feature = "sqlite")]
+            Backend::Sqlite($own) => $work,
+            #[cfg(feature = "postgres")]
+            Backend::Postgres($own) => $work,
+            #[cfg(feature = "mysql")]
+            Backend::MySql($own) => $work,
+            #[cfg(test)]
+            Backend::Simulated($own) => $work,
+        }
+    };
+}
+pub(crate) use on_each;
+
+impl Backend {
+    /// Its capabilities.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        on_each!(self, own => own.capabilities())
+    }
+
+    /// The maximum number of its connections.
+    pub(crate) fn connections(&self) -> Connections {
+        on_each!(self, own => own.connections())
+    }
+
+    /// The password of connections that are opened from now on.
+    pub(crate) fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+        on_each!(self, own => own.set_password(password))
+    }
+
+    /// Opens a writing transaction. The wait is the budget for all waits of the transaction; the label names it to the sessions that it
+    /// blocks.
+    pub(crate) async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Connection, DatabaseError> {
+        erased(async { on_each!(self, own => own.begin(wait, label).await) }).await
+    }
+
+    /// A transaction of the lock manager's own, with the rest of the operation's time, also when the application uses all of its connections.
+    /// A heartbeat waits the least for other processes, because its lease expires.
+    pub(crate) async fn begin_own(&self, heartbeat: bool) -> Result<Connection, DatabaseError> {
+        erased(async { on_each!(self, own => own.begin_own(heartbeat).await) }).await
+    }
+
+    /// A connection for reading, which the application's reads use.
+    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
+        erased(async { on_each!(self, own => own.reader().await) }).await
+    }
+
+    /// As [`reader`](Self::reader), for the lock manager: also when the application uses all of its connections.
+    pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
+        erased(async { on_each!(self, own => own.own_reader().await) }).await
+    }
+
+    /// Describes a table of the application; `None` if it does not exist.
+    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        erased(async { on_each!(self, own => own.live_table(table).await) }).await
+    }
+
+    /// Waits for the operations in flight, and closes.
+    pub(crate) async fn close(&self) {
+        erased(async { on_each!(self, own => own.close().await) }).await;
+    }
+
+    /// The SQLite that it is.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn as_sqlite(&self) -> Option<&Sqlite> {
+        match self {
+            Backend::Sqlite(sqlite) => Some(sqlite),
+            #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
+            _ => None,
+        }
+    }
+
+    /// The PostgreSQL that it is.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn as_postgres(&self) -> Option<&Postgres> {
+        match self {
+            Backend::Postgres(postgres) => Some(postgres),
+            #[allow(unreachable_patterns, reason = "a build may have PostgreSQL only")]
+            _ => None,
+        }
+    }
+
+    /// The MariaDB or MySQL that it is.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn as_mysql(&self) -> Option<&MySql> {
+        match self {
+            Backend::MySql(mysql) => Some(mysql),
+            #[allow(unreachable_patterns, reason = "a build may have MySQL only")]
+            _ => None,
+        }
+    }
+}
+
+/// A database's own part becomes the whole.
+macro_rules! from {
+    ($($(#[$only:meta])* $variant:ident($own:ty),)*) => {$(
+        $(#[$only])*
+        impl From<$own> for Backend {
+            fn from(own: $own) -> Self {
+                Backend::$variant(own)
+            }
+        }
+    )*};
+}
+from! {
+    #[cfg(feature = "sqlite")]
+    Sqlite(Sqlite),
+    #[cfg(feature = "postgres")]
+    Postgres(Postgres),
+    #[cfg(feature = "mysql")]
+    MySql(MySql),
+    #[cfg(test)]
+    Simulated(simulation::Link),
+}

@@ -1,0 +1,168 @@
+//! A connection of any of the databases.
+
+use crate::clock::ManualClock;
+use crate::db::{Bind, Row, RowLock, Sheet, Statement, erased};
+use crate::error::DatabaseError;
+#[cfg(test)]
+use crate::simulation;
+use crate::storage::EndSession;
+#[cfg(feature = "mysql")]
+use crate::storage::mysql;
+#[cfg(feature = "postgres")]
+use crate::storage::postgres;
+#[cfg(feature = "sea-orm")]
+use crate::storage::sea_orm::SeaOrmStatements;
+#[cfg(feature = "sqlite")]
+use crate::storage::sqlite;
+
+/// A connection: an open transaction, or one for reading.
+///
+/// Each statement ends at the transaction's deadline. If its caller is dropped, the statement is ended or completed before the connection
+/// is used again, and an open transaction is rolled back.
+pub(crate) struct Connection {
+    link: Link,
+    /// The clock of a test.
+    clock: Option<ManualClock>,
+}
+
+/// The database's own part.
+pub(crate) enum Link {
+    #[cfg(feature = "sqlite")]
+    Sqlite(sqlite::Link),
+    #[cfg(feature = "postgres")]
+    Postgres(postgres::Link),
+    #[cfg(feature = "mysql")]
+    MySql(mysql::Link),
+    #[cfg(test)]
+    Simulated(simulation::Work),
+}
+
+/// The same on each database's own part.
+macro_rules! on_each {
+    ($link:expr, $own:ident => $work:expr) => {
+        match $link {
+            #[cfg(feature = "sqlite")]
+            Link::Sqlite($own) => $work,
+            #[cfg(feature = "postgres")]
+            Link::Postgres($own) => $work,
+            #[cfg(feature = "mysql")]
+            Link::MySql($own) => $work,
+            #[cfg(test)]
+            Link::Simulated($own) => $work,
+        }
+    };
+}
+
+impl Connection {
+    pub(crate) fn new(link: Link, clock: Option<ManualClock>) -> Self {
+        Connection { link, clock }
+    }
+
+    /// What its texts differ in.
+    pub(crate) fn sheet(&self) -> &'static Sheet {
+        on_each!(&self.link, link => link.sheet())
+    }
+
+    /// The value of the parameter of `{now}`: the time of a test, or null. On SQLite always a time, because it runs in this process; read it
+    /// after any wait.
+    pub(crate) fn now(&self) -> Bind<'static> {
+        self.given().into()
+    }
+
+    /// As [`now`](Self::now), for a text.
+    pub(crate) fn given(&self) -> Option<i64> {
+        match &self.link {
+            #[cfg(feature = "sqlite")]
+            Link::Sqlite(_) => Some(sqlite::now(self.clock.as_ref())),
+            #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
+            _ => self.clock.as_ref().map(ManualClock::millis),
+        }
+    }
+
+    /// Reads rows. With a lock it waits for other transactions, and returns the rows as they are after that.
+    pub(crate) async fn read(&mut self, statement: Statement<'_>, lock: RowLock) -> Result<Vec<Row>, DatabaseError> {
+        erased(async { on_each!(&mut self.link, link => link.read(statement, lock).await) }).await
+    }
+
+    /// Writes, and may wait for other transactions. Returns the number of rows that it found, also unchanged ones.
+    pub(crate) async fn write(&mut self, statement: Statement<'_>) -> Result<u64, DatabaseError> {
+        erased(async { on_each!(&mut self.link, link => link.write(statement).await) }).await
+    }
+
+    /// As [`write`](Self::write), for a statement that returns rows.
+    pub(crate) async fn write_returning(&mut self, statement: Statement<'_>) -> Result<Vec<Row>, DatabaseError> {
+        erased(async { on_each!(&mut self.link, link => link.write_returning(statement).await) }).await
+    }
+
+    /// The session of its transaction, seen from another connection.
+    pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
+        on_each!(&self.link, link => link.session())
+    }
+
+    /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
+    /// in deadlocks.
+    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        erased(async { on_each!(&mut self.link, link => link.begin_again().await) }).await
+    }
+
+    /// The simulated transaction that it is.
+    #[cfg(test)]
+    pub(crate) fn simulated(&mut self) -> Option<&mut simulation::Work> {
+        match &mut self.link {
+            Link::Simulated(work) => Some(work),
+            _ => None,
+        }
+    }
+
+    /// Commits the transaction. A statement without parameters that it carries runs in the message of the COMMIT, where the database allows
+    /// it; it ends with a semicolon.
+    pub(crate) async fn commit(self, carried: Option<String>) -> Result<(), DatabaseError> {
+        erased(async { on_each!(self.link, link => link.commit(carried).await) }).await
+    }
+
+    /// Rolls back, and waits for its completion.
+    pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
+        erased(async { on_each!(self.link, link => link.rollback().await) }).await
+    }
+}
+
+/// The application's own statements in the same transaction. `None`: it is another database.
+impl Connection {
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn as_sqlite(&mut self) -> Option<&mut sqlx::SqliteConnection> {
+        match &mut self.link {
+            Link::Sqlite(sqlite::Link::Open(open)) => Some(open.lend()),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn as_postgres(&mut self) -> Option<&mut sqlx::PgConnection> {
+        match &mut self.link {
+            Link::Postgres(postgres::Link::Open(open)) => open.lend(),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "mysql")]
+    pub(crate) fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
+        match &mut self.link {
+            Link::MySql(mysql::Link::Open(open)) => open.session().lend(),
+            _ => None,
+        }
+    }
+
+    /// Its interface for SeaORM.
+    #[cfg(feature = "sea-orm")]
+    pub(crate) fn as_sea_orm(&mut self) -> &mut dyn SeaOrmStatements {
+        match &mut self.link {
+            #[cfg(feature = "sqlite")]
+            Link::Sqlite(sqlite::Link::Open(open)) => open,
+            #[cfg(feature = "postgres")]
+            Link::Postgres(postgres::Link::Open(open)) => open,
+            #[cfg(feature = "mysql")]
+            Link::MySql(mysql::Link::Open(open)) => open,
+            _ => unreachable!("a unit of work has an open transaction of a database"),
+        }
+    }
+}

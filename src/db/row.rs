@@ -1,0 +1,107 @@
+//! A row of an answer.
+
+use std::error::Error;
+
+#[cfg(feature = "mysql")]
+use sqlx::mysql::MySqlRow;
+#[cfg(feature = "postgres")]
+use sqlx::postgres::PgRow;
+#[cfg(feature = "sqlite")]
+use sqlx::sqlite::SqliteRow;
+
+use crate::aggregate::mapping::{self, MappingError, Table};
+use crate::error::DatabaseError;
+#[cfg(feature = "mysql")]
+use crate::storage::mysql;
+#[cfg(feature = "postgres")]
+use crate::storage::postgres;
+use crate::storage::sql::columns::Columns;
+#[cfg(feature = "sqlite")]
+use crate::storage::sqlite;
+
+/// A stored value that does not fit.
+pub(crate) type Misfit = Box<dyn Error + Send + Sync>;
+
+/// A row of an answer.
+pub(crate) enum Row {
+    #[cfg(feature = "sqlite")]
+    Sqlite(SqliteRow),
+    #[cfg(feature = "postgres")]
+    Postgres(PgRow),
+    #[cfg(feature = "mysql")]
+    MySql(MySqlRow),
+}
+
+/// The same on each database's own row.
+macro_rules! on_each {
+    ($row:expr, $own:ident => $work:expr) => {
+        match $row {
+            #[cfg(feature = "sqlite")]
+            Row::Sqlite($own) => $work,
+            #[cfg(feature = "postgres")]
+            Row::Postgres($own) => $work,
+            #[cfg(feature = "mysql")]
+            Row::MySql($own) => $work,
+        }
+    };
+}
+
+impl Row {
+    /// The number in a column.
+    pub(crate) fn integer(&self, at: usize) -> Result<Option<i64>, DatabaseError> {
+        let number = on_each!(self, row => sqlx::Row::try_get(row, at));
+        number.map_err(|error| self.classify(error))
+    }
+
+    /// The text in a column.
+    pub(crate) fn text(&self, at: usize) -> Result<Option<String>, DatabaseError> {
+        let text = on_each!(self, row => sqlx::Row::try_get(row, at));
+        text.map_err(|error| self.classify(error))
+    }
+
+    /// The columns of a table, starting at this one.
+    pub(crate) fn read(&self, table: &Table, first: usize) -> Result<mapping::Row, DatabaseError> {
+        let read = |(at, column): (usize, &mapping::Column)| {
+            let value = match self {
+                #[cfg(feature = "sqlite")]
+                Row::Sqlite(row) => sqlite::values::read(row, first + at, column.kind),
+                #[cfg(feature = "postgres")]
+                Row::Postgres(row) => postgres::values::read(row, first + at, column.kind),
+                #[cfg(feature = "mysql")]
+                Row::MySql(row) => mysql::values::read(row, first + at, column.kind),
+            };
+            value.map_err(|error| MappingError::new(&table.name, &column.name, error.to_string()).into())
+        };
+        table.columns.iter().enumerate().map(read).collect()
+    }
+
+    /// The meaning of a column that cannot be read.
+    pub(crate) fn classify(&self, error: sqlx::Error) -> DatabaseError {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Row::Sqlite(_) => sqlite::errors::classify(error),
+            #[cfg(feature = "postgres")]
+            Row::Postgres(_) => postgres::errors::classify(error),
+            #[cfg(feature = "mysql")]
+            Row::MySql(_) => mysql::errors::classify(error),
+        }
+    }
+}
+
+impl Columns for Row {
+    fn text(&self, column: &str) -> Result<Option<String>, sqlx::Error> {
+        on_each!(self, row => row.text(column))
+    }
+
+    fn number(&self, column: &str) -> Result<Option<i64>, sqlx::Error> {
+        on_each!(self, row => row.number(column))
+    }
+
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, sqlx::Error> {
+        on_each!(self, row => row.bytes(column))
+    }
+
+    fn flag(&self, column: &str) -> Result<Option<bool>, sqlx::Error> {
+        on_each!(self, row => row.flag(column))
+    }
+}

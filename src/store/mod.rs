@@ -1,0 +1,18 @@
+//! All SQL, once for all databases: the statements of aggregates, of their revisions, and of what is kept beside them.
+//!
+//! Every column is named: a column that a newer release adds does not stop an older process.
+
+pub(crate) mod counts;
+pub(crate) mod insert;
+pub(crate) mod leases;
+mod lineage;
+pub(crate) mod lists;
+pub(crate) mod load;
+pub(crate) mod operation;
+mod own;
+pub(crate) mod revisions;
+pub(crate) mod save;
+mod statements;
+pub(crate) mod sweep;
+mod texts;
+mod whole;

@@ -1,0 +1,88 @@
+//! A cache of the statement texts of mappings.
+//!
+//! A text depends only on the mapping, which is never freed, and on the changed columns. Building it for every statement would cost as much
+//! as the driver's work on it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use crate::aggregate::mapping::{Mapping, Table};
+use crate::db::{Dialect, Sheet, Sql};
+
+/// The maximum number of cached texts: an aggregate whose columns change in ever new combinations would reach it.
+const MOST: usize = 4_096;
+
+/// The purpose of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum What {
+    SelectVersion,
+    SelectWhole,
+    SelectMany,
+    InsertRoot,
+    InsertGenerated,
+    InsertChildren,
+    UpdateRoot,
+    UpdateChild,
+    DeleteChild,
+    DeleteChildren,
+    DeleteRoot,
+    /// Not a statement: the fingerprint of the columns.
+    Shape,
+}
+
+/// Texts, and what else depends only on a mapping.
+struct Cache<T>(LazyLock<RwLock<HashMap<Asked, T>>>);
+
+/// The table by its address, which is unique, because it is never freed.
+#[derive(PartialEq, Eq, Hash)]
+struct Asked {
+    what: What,
+    dialect: Option<Dialect>,
+    table: usize,
+    numbers: u64,
+}
+
+impl<T: Clone> Cache<T> {
+    const fn new() -> Self {
+        Cache(LazyLock::new(RwLock::default))
+    }
+
+    fn get(&self, asked: Asked, make: impl FnOnce() -> T) -> T {
+        if let Some(made) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
+            return made.clone();
+        }
+        let made = make();
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < MOST {
+            all.insert(asked, made.clone());
+        }
+        made
+    }
+}
+
+static TEXTS: Cache<Arc<Sql>> = Cache::new();
+
+/// The text for a table of a mapping. The numbers are its other parameters: indexes of columns, a count.
+pub(super) fn text(
+    sheet: &Sheet,
+    what: What,
+    table: &'static Table,
+    numbers: &[usize],
+    make: impl FnOnce() -> String,
+) -> Arc<Sql> {
+    let make = || Arc::new(Sql::numbered(&make(), sheet));
+    if numbers.iter().any(|&number| number >= 64) {
+        return make();
+    }
+    let numbers = numbers.iter().fold(0, |all, number| all | 1 << number);
+    let table = std::ptr::from_ref(table).addr();
+    TEXTS.get(Asked { what, dialect: Some(sheet.dialect), table, numbers }, make)
+}
+
+static SHAPES: Cache<Arc<str>> = Cache::new();
+
+/// The fingerprint of a mapping's columns.
+pub(super) fn shape(mapping: &'static Mapping) -> Arc<str> {
+    let table = std::ptr::from_ref(&mapping.root).addr();
+    SHAPES.get(Asked { what: What::Shape, dialect: None, table, numbers: 0 }, || mapping.shape().into())
+}
