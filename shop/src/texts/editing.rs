@@ -109,7 +109,7 @@ texts! {
         "{name} has been editing since {time}. You can go on when that is over.",
         "{name} 님이 {time}부터 수정하고 있습니다. 끝난 뒤에 이어서 수정할 수 있습니다.";
     lost_broken(name, time, reason):
-        "{name} ended your editing at {time}: “{reason}”. If you have questions, ask there.",
+        "{name} ended your editing at {time}: “{reason}”. If you have questions, ask {name}.",
         "{time}에 {name} 님이 편집을 종료했습니다(“{reason}”). 궁금한 점은 {name} 님에게 문의하세요.";
     lost_moved(time):
         "At {time} you moved the editing of this order to another tab.",
