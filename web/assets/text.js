@@ -151,6 +151,7 @@ export function keepText(element, onWrite) {
 		part("discard").hidden = state === "dropped";
 	}
 
+	const wait = (isSaving) => box && (box.hidden = isSaving || !shown);
 	const isOfNow = (draft) => draft.version === version();
 	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name]));
 	const isShown = (draft) => agrees(draft, (value, there) => `${value}` === `${there}`);
@@ -231,6 +232,8 @@ export function keepText(element, onWrite) {
 	addEventListener("input", ({ target }) => {
 		if (!isIn(element, target)) return;
 		isErased = isSent = false;
+		// It is edited further: what came back is not there to be dropped any more.
+		if (shown === "back") wait((shown = false));
 		keep();
 	});
 	for (const type of ["pagehide", "visibilitychange"]) addEventListener(type, save, true);
@@ -250,14 +253,13 @@ export function keepText(element, onWrite) {
 		rebase(values) {
 			close();
 			isClosed = !restore;
-			if (shown === "back") shown = "";
 			each(form, values, (field, value) => saved.set(field, value));
 			save();
 		},
 		/** It is another form from here on. */
 		save,
 		/** A save is in flight: no draft is offered meanwhile. */
-		wait: (isSaving) => box && (box.hidden = isSaving || !shown),
+		wait,
 		/** It is left without saving. */
 		drop() {
 			save();

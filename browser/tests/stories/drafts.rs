@@ -174,8 +174,10 @@ async fn long_note_is_counted_and_not_cut() {
                  (document.querySelector('[name=text]'))"
             );
             park.finds::<()>(&typed).await;
-            park.waits_until(&format!("document.querySelector('[data-tenure-counter]').textContent.includes('{said}')"))
-                .await;
+            park.waits_until(&format!(
+                "document.querySelector('[data-tenure-counter]').textContent.includes('{said}')"
+            ))
+            .await;
             assert!(!park.finds::<bool>("document.querySelector('[data-tenure-counter]').hidden").await);
             assert_eq!(park.value("[name=text]").await.len(), length);
         }
@@ -218,6 +220,10 @@ async fn reload_of_kept_text_restores_what_was_typed_after_it() {
     assert_eq!(minji.drafts().await, 1, "the older text is not another draft");
     minji.finds::<()>("(scrollTo(0, 0), null)").await;
     minji.photo("kept-reloaded").await;
+    // Edited further, it cannot be dropped as what came back.
+    minji.clicks("[name=message]").await;
+    minji.presses("!").await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -253,8 +259,10 @@ async fn text_that_the_server_gave_back_is_not_offered_again() {
         let before: f64 = park.finds("performance.timeOrigin").await;
         assert_eq!(park.finds::<String>("document.activeElement.id").await, "new-product-2");
         park.clicks("[name=more]").await;
-        park.waits_until(&format!("performance.timeOrigin > {before} && document.querySelector('#edit[data-tenure-state]')"))
-            .await;
+        park.waits_until(&format!(
+            "performance.timeOrigin > {before} && document.querySelector('#edit[data-tenure-state]')"
+        ))
+        .await;
     }
     assert_eq!(park.finds::<u32>("document.querySelectorAll('[name=new-product]').length").await, 2);
 }
