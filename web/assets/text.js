@@ -233,7 +233,10 @@ export function keepText(element, onWrite) {
 		if (!isIn(element, target)) return;
 		isErased = isSent = false;
 		// It is edited further: what came back is not there to be dropped any more.
-		if (shown === "back") wait((shown = false));
+		if (shown === "back") {
+			shown = "";
+			wait(false);
+		}
 		keep();
 	});
 	for (const type of ["pagehide", "visibilitychange"]) addEventListener(type, save, true);
