@@ -13,8 +13,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use tenure::clock::ManualClock;
+use tenure::db::ConnectOptions;
 use tenure::error::{LeaseError, LockError, UpdateError};
-use tenure::storage::ConnectOptions;
 use tenure::{Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, Owner, Repository, sqlx};
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -34,7 +34,7 @@
 //! | [`row_lock`] | lock modes and waits |
 //! | [`lease`] | keys, owners and holders, policies, limits, heartbeats, the reasons of a loss |
 //! | [`error`] | one error type per question: see the table below |
-//! | [`storage`] | how to connect, what a database can do, its diagnosis |
+//! | [`db`] | how to connect, what a database can do, its diagnosis |
 //! | [`unit_of_work`] | databases, transactions, repositories, updates, retries |
 //! | [`lock_manager`] | acquiring, keeping, taking over, listing and sweeping leases |
 //! | [`clock`] | a clock for tests |
@@ -54,7 +54,7 @@ extern crate self as tenure;
 
 pub mod aggregate;
 pub mod clock;
-mod db;
+pub mod db;
 pub mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -67,7 +67,6 @@ pub mod sea_orm;
 #[cfg(test)]
 #[path = "../verify/simulation/mod.rs"]
 mod simulation;
-pub mod storage;
 mod store;
 mod telemetry;
 pub mod unit_of_work;

@@ -9,8 +9,8 @@ use opentelemetry::metrics::MeterProvider;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use tenure::{
-    Aggregate, Database, LockId, LockKey, LockManager, Owner, Repository, clock::ManualClock, lease::Holder,
-    storage::ConnectOptions,
+    Aggregate, Database, LockId, LockKey, LockManager, Owner, Repository, clock::ManualClock, db::ConnectOptions,
+    lease::Holder,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tenure::{
     Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, Owner, Repository, Version, clock::ManualClock,
-    lease::Holder, storage::ConnectOptions,
+    db::ConnectOptions, lease::Holder,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};

@@ -8,8 +8,7 @@ use shop::domain::{Money, Order, OrderLine, OrderNo, Product};
 use shop::{Accounts, Settings, Shop};
 use tempfile::TempDir;
 use tenure::{
-    Database, Loaded, LockKey, LockMode, Repository, Transaction, clock::ManualClock, lease::Holder,
-    storage::ConnectOptions,
+    Database, Loaded, LockKey, LockMode, Repository, Transaction, clock::ManualClock, db::ConnectOptions, lease::Holder,
 };
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use tenure::{Database, LockManager, storage::ConnectOptions};
+use tenure::{Database, LockManager, db::ConnectOptions};
 
 /// Maintain a database that tenure uses.
 #[derive(Parser)]

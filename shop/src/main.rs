@@ -7,7 +7,7 @@ use clap::Parser;
 use shop::config::{Command, Config, MemberCommand};
 use shop::domain::Role;
 use shop::{Accounts, Shop, open, seed, serve};
-use tenure::{Database, error::DatabaseError, storage::ConnectOptions};
+use tenure::{Database, db::ConnectOptions, error::DatabaseError};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 use url::Url;

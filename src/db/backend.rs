@@ -2,18 +2,18 @@
 
 use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
+#[cfg(feature = "mysql")]
+use crate::db::mysql::MySql;
+#[cfg(feature = "postgres")]
+use crate::db::postgres::Postgres;
+#[cfg(feature = "sqlite")]
+use crate::db::sqlite::Sqlite;
+use crate::db::{Capabilities, Connections};
 use crate::db::{Connection, erased};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 #[cfg(test)]
 use crate::simulation;
-#[cfg(feature = "mysql")]
-use crate::storage::mysql::MySql;
-#[cfg(feature = "postgres")]
-use crate::storage::postgres::Postgres;
-#[cfg(feature = "sqlite")]
-use crate::storage::sqlite::Sqlite;
-use crate::storage::{Capabilities, Connections};
 
 /// A database, with its pools.
 #[derive(Debug)]
@@ -44,7 +44,6 @@ macro_rules! on_each {
         }
     };
 }
-pub(crate) use on_each;
 
 impl Backend {
     /// Its capabilities.

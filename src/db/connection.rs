@@ -1,19 +1,19 @@
 //! A connection of any of the databases.
 
 use crate::clock::ManualClock;
+use crate::db::EndSession;
+#[cfg(feature = "mysql")]
+use crate::db::mysql;
+#[cfg(feature = "postgres")]
+use crate::db::postgres;
+#[cfg(feature = "sea-orm")]
+use crate::db::sea_orm::SeaOrmStatements;
+#[cfg(feature = "sqlite")]
+use crate::db::sqlite;
 use crate::db::{Bind, Row, RowLock, Sheet, Statement, erased};
 use crate::error::DatabaseError;
 #[cfg(test)]
 use crate::simulation;
-use crate::storage::EndSession;
-#[cfg(feature = "mysql")]
-use crate::storage::mysql;
-#[cfg(feature = "postgres")]
-use crate::storage::postgres;
-#[cfg(feature = "sea-orm")]
-use crate::storage::sea_orm::SeaOrmStatements;
-#[cfg(feature = "sqlite")]
-use crate::storage::sqlite;
 
 /// A connection: an open transaction, or one for reading.
 ///

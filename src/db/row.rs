@@ -10,14 +10,14 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 
 use crate::aggregate::mapping::{self, MappingError, Table};
-use crate::error::DatabaseError;
+use crate::db::columns::Columns;
 #[cfg(feature = "mysql")]
-use crate::storage::mysql;
+use crate::db::mysql;
 #[cfg(feature = "postgres")]
-use crate::storage::postgres;
-use crate::storage::sql::columns::Columns;
+use crate::db::postgres;
 #[cfg(feature = "sqlite")]
-use crate::storage::sqlite;
+use crate::db::sqlite;
+use crate::error::DatabaseError;
 
 /// A stored value that does not fit.
 pub(crate) type Misfit = Box<dyn Error + Send + Sync>;

@@ -9,7 +9,7 @@ pub fn stored_text(text: &str) {
 
 /// The names of the settings in the URL of a database, decoded.
 pub fn setting_names(url: &str) -> Vec<String> {
-    crate::storage::setting_names(url)
+    crate::db::setting_names(url)
 }
 
 /// The mark of a key in a token.

@@ -10,10 +10,11 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::LockManager;
+use crate::db::patience;
 use crate::error::{DatabaseError, LockError};
+use crate::lease::operations::Proof;
 use crate::lease::{Lease, LockId, LockKey};
 use crate::lock_table::batch::Gone;
-use crate::storage::{Proof, patience};
 
 /// A request that runs to completion once begun, even if its future is dropped: it is never interrupted between the grant of a lease and
 /// its receipt. Its result is then dropped too, and releases the lease.

@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::claim::RunToEnd;
 use super::{LockManager, yours};
 use crate::error::{DatabaseError, LeaseError};
+use crate::lease::operations::{LockOp, Proof};
 use crate::lease::presence::Heartbeat;
 use crate::lease::{Lease, LockId, NoLock};
-use crate::storage::{LockOp, Proof};
 use crate::telemetry::outcome::{Outcome, seen};
 
 impl LockManager {

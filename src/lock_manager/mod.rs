@@ -1,5 +1,5 @@
 //! The lock manager: acquires leases, keeps them alive, and ends them; lists them, and sweeps old ones.
-//! The rules are in [`lease`](crate::lease), the statements in `storage`.
+//! The rules are in [`lease`](crate::lease), the statements in `store`.
 
 mod claim;
 mod history;
@@ -20,11 +20,11 @@ use crate::aggregate::Aggregate;
 use crate::db::Backend;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
 use crate::lease::limits::Limits;
+use crate::lease::operations::{Attempt, LockAnswer, LockOp, LockRequest, Proof};
 use crate::lease::policy::LockPolicy;
 use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable, checked_reason};
 use crate::lock_table::batch::{Batcher, Gone};
 use crate::lock_table::grants::Grants;
-use crate::storage::{Attempt, LockAnswer, LockOp, LockRequest, Proof};
 use crate::store::leases;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::outcome::{Outcome, seen};

@@ -18,7 +18,7 @@ impl LockManager {
     }
 
     /// Queries the held leases for the gauges `tenure.lock.held` and `tenure.lock.oldest` of the meter that the database was
-    /// connected with ([`ConnectOptions::meter`](crate::storage::ConnectOptions::meter)); returns whether it did. The
+    /// connected with ([`ConnectOptions::meter`](crate::db::ConnectOptions::meter)); returns whether it did. The
     /// exporter reads gauges at its own time and cannot wait for a database: they show the result of the last query. So
     /// call this regularly, in one of the processes that share the database, because all see the same. However often it is
     /// called, it queries the database once per interval.

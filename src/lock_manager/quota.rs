@@ -5,7 +5,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::LockManager;
 use crate::error::{DatabaseError, LockError, TakeOverError};
 use crate::lease::limits::{Limit, Limits};
-use crate::storage::{LockRequest, Proof};
+use crate::lease::operations::{LockRequest, Proof};
 
 /// The reason that a request is refused.
 pub(super) enum QuotaError {

@@ -3,8 +3,8 @@
 use super::LockManager;
 use crate::aggregate::Aggregate;
 use crate::error::Error;
+use crate::lease::operations::Resumption;
 use crate::lease::{Lease, LockId, LockKey};
-use crate::storage::Resumption;
 use crate::store::leases;
 use crate::telemetry::outcome::seen;
 use crate::unit_of_work::repository::{Repository, check_token};
@@ -22,7 +22,7 @@ impl LockManager {
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, storage::ConnectOptions, clock::ManualClock};
+    /// # use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, db::ConnectOptions, clock::ManualClock};
     /// # #[derive(Aggregate, Debug)]
     /// # #[aggregate(table = "orders")]
     /// # struct Order { #[aggregate(id)] no: String, message: String }

@@ -7,7 +7,7 @@ use crate::error::SweepError;
 use crate::lease::LockKey;
 use crate::lease::engine::Place;
 use crate::lease::policy::LockPolicy;
-use crate::storage::Slice;
+use crate::store::Slice;
 
 /// Rows per statement: a few milliseconds.
 const SLICE: u32 = 1_000;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::LockManager;
 use super::claim::{IdFrom, RunToEnd, Unclaimed};
 use crate::error::{DatabaseError, TakeOverError};
+use crate::lease::operations::{Attempt, LockRequest, Proof, TakenOver};
 use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable, checked_reason};
-use crate::storage::{Attempt, LockRequest, Proof, TakenOver};
 use crate::telemetry::outcome::seen;
 
 /// The application's rule for takeovers of leases of an aggregate type, see

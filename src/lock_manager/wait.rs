@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use super::LockManager;
 use super::claim::{IdFrom, Unclaimed, is_unanswered};
 use super::hold::Moment;
+use crate::db::patience;
 use crate::error::{DatabaseError, LockError};
 use crate::lease::limits::Limit;
 use crate::lease::{Lease, LockId, LockKey, Owner};
-use crate::storage::patience;
 use crate::telemetry::outcome::{Outcome, seen};
 use crate::unit_of_work::retry::random_fraction;
 

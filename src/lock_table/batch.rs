@@ -17,8 +17,9 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::db::Backend;
+use crate::db::patience;
 use crate::error::DatabaseError;
-use crate::storage::{LockAnswer, LockOp, patience};
+use crate::lease::operations::{LockAnswer, LockOp};
 use crate::telemetry::metrics::Metrics;
 use admission::Admission;
 use round::{Batch, settled};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
+use crate::db::patience;
 use crate::error::DatabaseError;
-use crate::storage::patience;
 
 /// The maximum number of counted owners: beyond that all counts are dropped, and unknown owners are queried.
 const MOST_OWNERS: usize = 10_000;

@@ -102,8 +102,8 @@ use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 use tokio::sync::Mutex;
 
+use crate::db::sea_orm::Failure;
 use crate::error::DatabaseError;
-use crate::storage::sea_orm::Failure;
 use crate::unit_of_work::transaction::Transaction;
 
 pub use versioned::{Versioned, VersionedActiveModel};

@@ -1,10 +1,10 @@
 //! Counts of held leases.
 
 use crate::clock::until;
+use crate::db::columns::{Columns, there};
 use crate::db::{Connection, Row, RowLock, Text};
 use crate::error::DatabaseError;
 use crate::lease::HeldByType;
-use crate::storage::sql::columns::{Columns, there};
 
 static HELD: Text = Text::new(
     "select count(*) as held from tenure_lock where {same owner_id $2} and not ended and expires_at > {now $1}",

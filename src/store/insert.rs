@@ -5,7 +5,7 @@ use crate::aggregate::version::Version;
 use crate::db::{Bind, Connection, Inserts, RowLock, Statement, Text};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::storage::Authorship;
+use crate::store::Authorship;
 use crate::store::save::{Audit, insert_children, lock_first, number, update_root};
 use crate::store::{load, revisions, statements};
 

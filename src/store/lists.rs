@@ -1,13 +1,13 @@
 //! Lists of held and ended leases. A text contains only the requested filters, so that the database can use an index.
 
 use crate::clock::{from_millis, millis};
+use crate::db::columns::{Columns, person, there};
 use crate::db::{Bind, Connection, Row, RowLock, Sheet, Sql, Statement};
 use crate::error::DatabaseError;
 use crate::lease::cursor::Position;
 use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
 use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, RanOut};
-use crate::storage::sql::columns::{Columns, person, there};
 use crate::store::leases::{lease, past};
 
 /// A statement under construction.

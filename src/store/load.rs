@@ -6,7 +6,7 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::db::{Bind, Connection, Dialect, RowLock, Statement};
 use crate::error::DatabaseError;
-use crate::storage::RowLocked;
+use crate::store::RowLocked;
 use crate::store::{statements, whole};
 
 /// Loads an aggregate. Without a lock one statement reads everything: other sessions may commit between two statements, but one statement

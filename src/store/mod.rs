@@ -12,7 +12,15 @@ pub(crate) mod operation;
 mod own;
 pub(crate) mod revisions;
 pub(crate) mod save;
+mod saves;
 mod statements;
 pub(crate) mod sweep;
 mod texts;
 mod whole;
+
+#[cfg(test)]
+#[path = "../../verify/differential/mod.rs"]
+mod differential;
+
+pub(crate) use saves::{Authorship, RowLocked, Save, Saved};
+pub(crate) use sweep::{Slice, SweptRows};

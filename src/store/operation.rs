@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::clock::millis;
+use crate::db::columns::Columns;
 use crate::db::{Backend, Bind, Connection, RowLock, Text};
 use crate::error::DatabaseError;
-use crate::storage::sql::columns::Columns;
 
 /// Identifies one transaction permanently: 16 random bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,16 +6,16 @@ use crate::aggregate::Stored;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
-use crate::db::{Backend, RowLock, erased, on_each};
+use crate::db::patience;
+use crate::db::{Backend, RowLock, erased};
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
+use crate::lease::operations::{Attempt, LockAnswer, LockHash, LockOp, LockRequest, Proof, TakenOver};
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
-use crate::storage::{
-    Attempt, LockAnswer, LockHash, LockOp, LockRequest, Proof, Slice, SweptRows, TakenOver, patience,
-};
-use crate::store::leases::operate;
+use crate::store::leases::{batch, operate};
 use crate::store::operation::OperationId;
+use crate::store::{Slice, SweptRows};
 use crate::store::{counts, leases, lists, load, operation, revisions, sweep};
 use crate::version::conflict::Change;
 
@@ -26,7 +26,7 @@ macro_rules! alone {
         let mut attempt = 1;
         loop {
             let mut $db = $backend.begin_own(false).await?;
-            let done = match $operation.await {
+            let done = match erased($operation).await {
                 Ok(answer) => $db.commit(None).await.map(|()| answer),
                 Err(error) => Err(error),
             };
@@ -48,12 +48,12 @@ const ATTEMPTS: u32 = 8;
 impl Backend {
     /// Loads a consistent state of an aggregate.
     pub(crate) async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        load::load(&mut self.reader().await?, mapping, id, RowLock::None).await
+        erased(load::load(&mut self.reader().await?, mapping, id, RowLock::None)).await
     }
 
     /// Loads those of these aggregates that exist, in no particular order, each in a consistent state.
     pub(crate) async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        load::load_many(&mut self.reader().await?, mapping, ids).await
+        erased(load::load_many(&mut self.reader().await?, mapping, ids)).await
     }
 
     /// The recorded changes of an aggregate, newest first: from its revisions, or its audit columns.
@@ -64,7 +64,7 @@ impl Backend {
         id: &[Value],
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError> {
-        revisions::changes(&mut self.reader().await?, mapping, key, id, limit).await
+        erased(revisions::changes(&mut self.reader().await?, mapping, key, id, limit)).await
     }
 
     /// The state of an aggregate at a version; `None` if it is not stored.
@@ -74,7 +74,7 @@ impl Backend {
         key: &LockKey,
         at: Version,
     ) -> Result<Option<Rows>, DatabaseError> {
-        revisions::state(&mut self.reader().await?, mapping, key, at).await
+        erased(revisions::state(&mut self.reader().await?, mapping, key, at)).await
     }
 
     /// Whether the transaction with this operation id was committed. If it was not, it never will be: this call reserves the id.
@@ -91,7 +91,7 @@ impl Backend {
 /// The answer to an operation on leases.
 macro_rules! answer {
     ($backend:expr, $operation:expr, $answer:path) => {
-        match operate($backend, &$operation).await? {
+        match erased(operate($backend, &$operation)).await? {
             $answer(answer) => Ok(answer),
             other => unreachable!("the engine has one kind of answer per operation, and this is {other:?}"),
         }
@@ -108,7 +108,19 @@ impl Backend {
     /// Answers many requests in as few round trips and commits as possible, without waiting for other sessions. `None`: that request has to
     /// be sent alone, because it has to wait, or its answer needs an explanation. All requests have different keys and different lock ids.
     pub(crate) async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
-        erased(async { on_each!(self, own => own.lock_batch(ops).await) }).await
+        erased(async {
+            match self {
+                #[cfg(feature = "sqlite")]
+                Backend::Sqlite(db) => batch::sqlite::run(db, ops).await,
+                #[cfg(feature = "postgres")]
+                Backend::Postgres(db) => batch::postgres::run(db, ops).await,
+                #[cfg(feature = "mysql")]
+                Backend::MySql(db) => batch::mysql::run(db, ops).await,
+                #[cfg(test)]
+                Backend::Simulated(link) => link.lock_batch(ops).await,
+            }
+        })
+        .await
     }
 
     /// The number of concurrent single requests that cost the database less than a batch.
@@ -201,12 +213,12 @@ impl Backend {
 
     /// The held leases, the longest-held first.
     pub(crate) async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        lists::held(&mut self.reader().await?, query).await
+        erased(lists::held(&mut self.reader().await?, query)).await
     }
 
     /// The ended leases of a key, the latest first.
     pub(crate) async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        lists::past_of(&mut self.reader().await?, query).await
+        erased(lists::past_of(&mut self.reader().await?, query)).await
     }
 
     /// Deletes history that is older than this, in one slice; returns the number.
@@ -225,11 +237,11 @@ impl Backend {
         if let Backend::Simulated(link) = self {
             return link.count_held(owner).await;
         }
-        counts::held(&mut self.own_reader().await?, owner).await
+        erased(counts::held(&mut self.own_reader().await?, owner)).await
     }
 
     /// The number of held leases, by type.
     pub(crate) async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        counts::held_by_type(&mut self.own_reader().await?).await
+        erased(counts::held_by_type(&mut self.own_reader().await?)).await
     }
 }

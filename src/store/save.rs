@@ -7,7 +7,7 @@ use crate::aggregate::version::Version;
 use crate::db::{Bind, Connection, RowLock, Statement};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::storage::{Authorship, Save, Saved};
+use crate::store::{Authorship, Save, Saved};
 use crate::store::{load, revisions, statements};
 
 /// The number of children that one statement inserts: small enough that the driver can cache a statement for every number.

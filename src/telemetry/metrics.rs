@@ -14,7 +14,7 @@ pub(crate) use recording::Metrics;
 use std::time::Duration;
 
 #[cfg(not(feature = "opentelemetry"))]
-use crate::storage::LockHash;
+use crate::lease::operations::LockHash;
 #[cfg(not(feature = "opentelemetry"))]
 use crate::telemetry::outcome::Report;
 

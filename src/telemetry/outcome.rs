@@ -6,10 +6,10 @@ use std::future::Future;
 use tracing::Instrument;
 use tracing::field::Empty;
 
+use crate::db::patience;
 use crate::error::{BreakError, DatabaseError, Error, LeaseError, LockError, TakeOverError};
 use crate::lease::{Holder, Lease, LeaseLossReason, NoLock};
 use crate::row_lock::Wait;
-use crate::storage::patience;
 use crate::telemetry::metrics::Metrics;
 
 /// The outcome of an operation, in low-cardinality words.

@@ -7,14 +7,15 @@ use crate::aggregate::Aggregate;
 use crate::aggregate::mapping::Mapping;
 use crate::aggregate::schema::{self, SchemaReport};
 use crate::db::Backend;
+use crate::db::capabilities::Capabilities;
+use crate::db::diagnosis::Diagnosis;
+use crate::db::{Address, DriverOptions};
+use crate::db::{ConnectOptions, Connections};
 use crate::error::DatabaseError;
 use crate::lock_table::batch::Batcher;
 use crate::lock_table::grants::Grants;
 use crate::row_lock::Wait;
-use crate::storage::capabilities::Capabilities;
-use crate::storage::diagnosis::Diagnosis;
-use crate::storage::{Address, DriverOptions};
-use crate::storage::{Authorship, ConnectOptions, Connections};
+use crate::store::Authorship;
 use crate::unit_of_work::names::Names;
 use crate::unit_of_work::transaction::Transaction;
 
@@ -65,7 +66,7 @@ impl Database {
     /// ```
     /// # #[cfg(feature = "sqlite")]
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use tenure::{Database, sqlx::sqlite::SqliteConnectOptions, storage::ConnectOptions};
+    /// # use tenure::{Database, sqlx::sqlite::SqliteConnectOptions, db::ConnectOptions};
     /// # let directory = tempfile::tempdir()?;
     /// let options = SqliteConnectOptions::new().filename(directory.path().join("shop.db")).pragma("cache_size", "-8000");
     /// let db = Database::connect_driver(options, ConnectOptions::new()).await?;
@@ -84,15 +85,15 @@ impl Database {
         let opened = match driver.into() {
             #[cfg(feature = "sqlite")]
             DriverOptions::Sqlite(driver) => {
-                Self::new(crate::storage::sqlite::Sqlite::open(Address::Options(driver), options).await?)
+                Self::new(crate::db::sqlite::Sqlite::open(Address::Options(driver), options).await?)
             }
             #[cfg(feature = "postgres")]
             DriverOptions::Postgres(driver) => {
-                Self::new(crate::storage::postgres::Postgres::open(Address::Options(driver), options).await?)
+                Self::new(crate::db::postgres::Postgres::open(Address::Options(driver), options).await?)
             }
             #[cfg(feature = "mysql")]
             DriverOptions::MySql(driver) => {
-                Self::new(crate::storage::mysql::MySql::open(Address::Options(driver), options).await?)
+                Self::new(crate::db::mysql::MySql::open(Address::Options(driver), options).await?)
             }
         };
         Ok(finish.done(opened))
@@ -115,15 +116,15 @@ impl Database {
     async fn open(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(Address::Url(url), options).await?));
+            return Ok(Self::new(crate::db::sqlite::Sqlite::open(Address::Url(url), options).await?));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(Self::new(crate::storage::postgres::Postgres::open(Address::Url(url), options).await?));
+            return Ok(Self::new(crate::db::postgres::Postgres::open(Address::Url(url), options).await?));
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(Self::new(crate::storage::mysql::MySql::open(Address::Url(url), options).await?));
+            return Ok(Self::new(crate::db::mysql::MySql::open(Address::Url(url), options).await?));
         }
         Err(unknown())
     }
@@ -143,15 +144,15 @@ impl Database {
     pub async fn diagnose_with(url: &str, options: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return crate::storage::sqlite::diagnose(url, options).await;
+            return crate::db::sqlite::diagnose(url, options).await;
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return crate::storage::postgres::diagnose(url, options).await;
+            return crate::db::postgres::diagnose(url, options).await;
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return crate::storage::mysql::diagnose(url, options).await;
+            return crate::db::mysql::diagnose(url, options).await;
         }
         Err(unknown())
     }
@@ -167,15 +168,15 @@ impl Database {
         diagnosis.usable()?;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return Ok(crate::storage::sqlite::script(&diagnosis.applied));
+            return Ok(crate::db::sqlite::script(&diagnosis.applied));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(crate::storage::postgres::script(&diagnosis.applied));
+            return Ok(crate::db::postgres::script(&diagnosis.applied));
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(crate::storage::mysql::script(&diagnosis.applied));
+            return Ok(crate::db::mysql::script(&diagnosis.applied));
         }
         Err(unknown())
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::db::EndSession;
 use crate::error::DatabaseError;
-use crate::storage::EndSession;
 
 /// Watches a transaction from its first lease to its end.
 #[derive(Debug)]

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::db::patience;
 use crate::error::{DatabaseError, Error};
+use crate::lease::operations::{KeyState, Proof};
 use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock};
-use crate::storage::{KeyState, Proof, patience};
 use crate::store::leases;
 use crate::telemetry::outcome::seen;
 use crate::unit_of_work::transaction::Transaction;

@@ -100,7 +100,8 @@ impl Poisonable {
         self.check()?;
         self.fresh = false;
         self.poisoned = Some(DatabaseError::Cancelled);
-        let result = operation(&mut self.inner).await;
+        // On the heap: it is as large as the largest operation.
+        let result = Box::pin(operation(&mut self.inner)).await;
         self.poisoned = result.as_ref().err().map(meaning);
         // The limit is the cause of any error after it.
         match (result, self.check_limit()) {

@@ -13,7 +13,7 @@ use crate::db::RowLock;
 use crate::error::{DatabaseError, Error};
 use crate::lease::LockKey;
 use crate::row_lock::LockMode;
-use crate::storage::Saved;
+use crate::store::Saved;
 use crate::store::load;
 use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
@@ -132,7 +132,7 @@ impl<A: Aggregate> Repository<A> {
     ///
     /// # Errors
     /// [`DatabaseError::Unsupported`] if locks are on the whole database, see
-    /// [`Capabilities::skip_locked`](crate::storage::Capabilities::skip_locked).
+    /// [`Capabilities::skip_locked`](crate::db::Capabilities::skip_locked).
     pub async fn find_unlocked(
         &self,
         tx: &mut Transaction,

@@ -9,7 +9,7 @@ use crate::aggregate::{Aggregate, Loaded};
 use crate::error::{Error, UpdateError};
 use crate::lease::{LockId, LockKey, Owner};
 use crate::row_lock::{LockMode, Wait};
-use crate::storage::Authorship;
+use crate::store::Authorship;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::repeatable::RepeatableUpdate;
 use crate::unit_of_work::repository::{Repository, check_token, not_found};

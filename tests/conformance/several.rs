@@ -1,6 +1,6 @@
 //! Several aggregates in one transaction.
 
-use tenure::{Error, LockMode, error::DatabaseError, storage::Granularity, unit_of_work::LockSet};
+use tenure::{Error, LockMode, db::Granularity, error::DatabaseError, unit_of_work::LockSet};
 use tokio::task::JoinSet;
 
 use super::order::{Counter, Order};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::{
     Database, LockId, LockKey, LockManager, LockMode, LockPolicy, Owner, Repository, Version,
     clock::ManualClock,
-    storage::{ConnectOptions, Granularity},
+    db::{ConnectOptions, Granularity},
 };
 
 use super::order::{Counter, Note, Order};

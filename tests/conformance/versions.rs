@@ -58,9 +58,7 @@ async fn read_one_change_the_other(t: &TestDb, mode: LockMode) -> (Result<(), Er
 
 async fn raise_behind_the_back(t: &TestDb, tx: &mut tenure::Transaction, name: &str) {
     match t.db.capabilities().granularity {
-        tenure::storage::Granularity::Row => {
-            drop(t.counters.update(&name.to_owned()).by(&lee()).run(add).await.unwrap())
-        }
+        tenure::db::Granularity::Row => drop(t.counters.update(&name.to_owned()).by(&lee()).run(add).await.unwrap()),
         _ => {
             let raise = sqlx::query("update test_counter set count = count + 1, version = version + 1 where name = ?");
             raise.bind(name).execute(tx.sqlite().unwrap()).await.unwrap();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use sqlx::sqlite::SqliteConnectOptions;
 use tenure::{
     Database, LockKey, LockManager, Owner, Wait,
+    db::ConnectOptions,
     error::{DatabaseError, LockError},
-    storage::ConnectOptions,
 };
 use tokio::task::JoinSet;
 
@@ -289,7 +289,7 @@ async fn full_disk_has_its_own_error_and_saves_nothing() {
     Database::connect(&url(&file)).await.unwrap().close().await;
     // SQLite reports the limit of pages as it reports a full disk.
     let limited = sqlx::sqlite::SqliteConnectOptions::new().filename(&file).pragma("max_page_count", "1");
-    let db = Database::connect_driver(limited, tenure::storage::ConnectOptions::new()).await.unwrap();
+    let db = Database::connect_driver(limited, tenure::db::ConnectOptions::new()).await.unwrap();
     let mut tx = db.begin().await.unwrap();
     let own = sqlx::raw_sql("create table t (a); insert into t values (zeroblob(100000))");
     let full = DatabaseError::from(own.execute(tx.sqlite().unwrap()).await.unwrap_err());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use tempfile::TempDir;
-use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, storage::ConnectOptions};
+use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, db::ConnectOptions};
 
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "orders")]

@@ -5,8 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tenure::{
-    Aggregate, Database, LockKey, LockManager, LockPolicy, Owner, Repository, storage::ConnectOptions,
-    unit_of_work::Retry,
+    Aggregate, Database, LockKey, LockManager, LockPolicy, Owner, Repository, db::ConnectOptions, unit_of_work::Retry,
 };
 use tokio::task::JoinSet;
 

@@ -1,6 +1,6 @@
 //! The conformance suite on SQLite: a file per test, because its one writer would make parallel tests wait.
 
-use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
+use tenure::{Database, clock::ManualClock, db::ConnectOptions};
 
 use crate::conformance::support::TestDb;
 

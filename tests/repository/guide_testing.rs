@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure::clock::ManualClock;
+use tenure::db::ConnectOptions;
 use tenure::error::UpdateError;
-use tenure::storage::ConnectOptions;
 use tenure::{Aggregate, Database, Error, LockKey, LockManager, Owner, Repository, sqlx};
 
 #[derive(Aggregate)]

@@ -9,9 +9,9 @@ use sqlx::sqlite::SqliteConnectOptions;
 use tenure::{
     Aggregate, Database, Loaded, LockId, LockKey, LockManager, LockMode, Owner, Repository, Transaction, Version,
     VersionToken, Wait,
+    db::ConnectOptions,
     error::DatabaseError,
     lock_manager::LeaseGuard,
-    storage::ConnectOptions,
     unit_of_work::{LockSet, Retry},
     version::Merge,
 };

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json, to_value};
 use tenure::clock::ManualClock;
+use tenure::db::ConnectOptions;
 use tenure::error::{LeaseError, UpdateError};
 use tenure::lease::{Cursor, LeaseState, Presence};
-use tenure::storage::ConnectOptions;
 use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, Version};
 
 #[derive(Aggregate, Debug)]

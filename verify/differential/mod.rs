@@ -361,11 +361,11 @@ fn lines(rows: &Rows, now: i64) -> Vec<String> {
 #[cfg(feature = "sqlite")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_decides_as_the_engine() {
-    use crate::storage::sqlite::Sqlite;
+    use crate::db::sqlite::Sqlite;
     let (directory, clock) = (tempfile::tempdir().expect("a folder"), ManualClock::new());
     let url = format!("sqlite://{}/test.db", directory.path().display());
-    let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let sqlite = Sqlite::open(crate::storage::Address::Url(&url), options).await.expect("it opens");
+    let options = crate::db::ConnectOptions::new().clock(clock.clone());
+    let sqlite = Sqlite::open(crate::db::Address::Url(&url), options).await.expect("it opens");
     the_engine_decides_as(Dialect::Sqlite, sqlite, clock).await;
 }
 
@@ -373,10 +373,10 @@ async fn sqlite_decides_as_the_engine() {
 #[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_decides_as_the_engine() {
-    use crate::storage::postgres::Postgres;
+    use crate::db::postgres::Postgres;
     let clock = ManualClock::new();
-    let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let postgres = Postgres::open(crate::storage::Address::Url(&testkit::server_url(testkit::Kind::Postgres)), options)
+    let options = crate::db::ConnectOptions::new().clock(clock.clone());
+    let postgres = Postgres::open(crate::db::Address::Url(&testkit::server_url(testkit::Kind::Postgres)), options)
         .await
         .expect("it opens");
     the_engine_decides_as(Dialect::Postgres, postgres, clock).await;
@@ -386,10 +386,10 @@ async fn postgres_decides_as_the_engine() {
 #[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mariadb_decides_as_the_engine() {
-    use crate::storage::mysql::MySql;
+    use crate::db::mysql::MySql;
     let clock = ManualClock::new();
-    let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let mysql = MySql::open(crate::storage::Address::Url(&testkit::server_url(testkit::Kind::MariaDb)), options)
+    let options = crate::db::ConnectOptions::new().clock(clock.clone());
+    let mysql = MySql::open(crate::db::Address::Url(&testkit::server_url(testkit::Kind::MariaDb)), options)
         .await
         .expect("it opens");
     the_engine_decides_as(Dialect::MySql, mysql, clock).await;

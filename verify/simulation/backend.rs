@@ -5,11 +5,11 @@ use super::work::Work;
 use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
 use crate::db::{self, Connection};
+use crate::db::{Capabilities, Connections, Granularity};
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation};
 use crate::lease::operations::{LockAnswer, LockHash, LockOp};
 use crate::row_lock::Wait;
-use crate::storage::{Capabilities, Connections, Granularity};
 
 pub(super) fn without<T>() -> Result<T, DatabaseError> {
     Err(DatabaseError::Unsupported("the simulated database has leases only"))

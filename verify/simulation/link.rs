@@ -8,9 +8,9 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::tables::Tables;
 use super::world::{World, locked};
+use crate::db::patience;
 use crate::error::DatabaseError;
-use crate::storage::LockHash;
-use crate::storage::patience;
+use crate::lease::operations::LockHash;
 
 #[derive(Clone)]
 pub(crate) struct Link {

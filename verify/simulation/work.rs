@@ -3,11 +3,11 @@
 use super::backend::without;
 use super::link::{Link, Turn};
 use crate::aggregate::version::Version;
+use crate::db::EndSession;
 use crate::db::{PLAIN, Row, RowLock, Sheet, Statement};
 use crate::error::DatabaseError;
 use crate::lease::engine::{self, Answer, Changes, Operation, decide};
 use crate::row_lock::Wait;
-use crate::storage::EndSession;
 
 pub(crate) struct Work {
     link: Link,

@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use tenure::clock::ManualClock;
-use tenure::storage::ConnectOptions;
+use tenure::db::ConnectOptions;
 use tenure::{Database, LockKey, LockManager, Owner};
 
 fn tenure(arguments: &[&str]) -> Output {

@@ -9,7 +9,7 @@ use shop::{Accounts, Settings};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
-use tenure::{Database, Repository, storage::ConnectOptions};
+use tenure::{Database, Repository, db::ConnectOptions};
 use tokio::net::TcpListener;
 
 use super::client::Visitor;

@@ -10,7 +10,7 @@ use shop::seed::DEMO_PASSWORD;
 use shop::use_cases::Shop;
 use shop::{Accounts, Settings};
 use tempfile::TempDir;
-use tenure::{Database, LockManager, Repository, Version, VersionToken, clock::ManualClock, storage::ConnectOptions};
+use tenure::{Database, LockManager, Repository, Version, VersionToken, clock::ManualClock, db::ConnectOptions};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 

@@ -1,7 +1,7 @@
 //! The rules of a lease, once for all databases: [`decide`] gets the rows that the operation needs and the time, and returns the answer and
 //! the changes to write. No I/O, no clock, no randomness.
 //!
-//! The rows have to be those on which the decision depends: `storage/leases` loads them for each operation. They are locked until the
+//! The rows have to be those on which the decision depends: `store/leases` loads them for each operation. They are locked until the
 //! changes are committed; rows that an operation only reads may be read without a lock.
 //!
 //! The databases also have a one-statement form of the most frequent operations. This module is its specification: a property test

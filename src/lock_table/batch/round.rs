@@ -7,10 +7,11 @@ use tokio::sync::oneshot;
 
 use super::{Answer, MOST, Waiting};
 use crate::db::Backend;
+use crate::db::patience;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
+use crate::lease::operations::{LockAnswer, LockHash, LockOp, LockRequest};
 use crate::row_lock::Wait;
-use crate::storage::{LockAnswer, LockHash, LockOp, LockRequest, patience};
 
 /// Requests that are sent together: no two with the same key or lock id, except that many may try to acquire one key.
 #[derive(Default)]

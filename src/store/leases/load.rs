@@ -5,7 +5,7 @@ use crate::db::Connection;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{LeaseRow, Operation, Place, Rows, conflict};
-use crate::storage::{LockHash, LockRequest, Proof};
+use crate::lease::operations::{LockHash, LockRequest, Proof};
 use crate::store::leases::{Hold, Which, rows};
 
 /// Rows, as they are loaded.

@@ -3,17 +3,20 @@
 //!
 //! Only the most frequent operations have statements of their own beside this.
 
+pub(crate) mod batch;
 mod load;
 mod read;
 mod rows;
 mod sweep;
 mod write;
 
+use crate::db::patience;
 use crate::db::{Backend, Connection};
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place, conflict, decide};
+use crate::lease::operations::{Attempt, KeyState, LockAnswer, LockHash, LockRequest, Proof, Resumption};
 use crate::lease::{Holder, LockKey, NoLock};
-use crate::storage::{Attempt, KeyState, LockAnswer, LockHash, LockRequest, Proof, Resumption, Slice, patience};
+use crate::store::Slice;
 use load::Loader;
 pub(crate) use read::{lease, past};
 pub(crate) use rows::make;

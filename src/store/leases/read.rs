@@ -2,9 +2,9 @@
 
 use sqlx::Error;
 
+use crate::db::columns::{Columns, person, there};
 use crate::lease::engine::{How, LeaseRow, Past, Place};
 use crate::lease::{LockKey, ShowOwner};
-use crate::storage::sql::columns::{Columns, person, there};
 
 /// The primary key of a row of the lock table.
 pub(crate) fn place(row: &impl Columns) -> Result<Place, Error> {

@@ -3,12 +3,13 @@
 //! Rows are written as one JSON text, so that one statement with a constant text covers any number of them.
 
 use crate::clock::millis;
+use crate::db::columns::{Columns, there};
 use crate::db::{Bind, Column, Connection, Dialect, LOCK, Row, RowLock, Sheet, Statement, Text};
 use crate::error::DatabaseError;
 use crate::lease::engine::{LeaseRow, Place};
+use crate::lease::operations::LockHash;
 use crate::lease::{LockId, LockKey};
-use crate::storage::sql::columns::{Columns, there};
-use crate::storage::{LockHash, Slice};
+use crate::store::Slice;
 use crate::store::leases::read::{Trace, lease, place};
 use crate::store::leases::{Found, Hold, Which, Writes};
 

@@ -4,8 +4,8 @@ use crate::clock::millis;
 use crate::db::Connection;
 use crate::error::DatabaseError;
 use crate::lease::engine::{self, Place, Rows};
-use crate::storage::{Slice, SweptRows};
 use crate::store::leases::{Hold, Which, Writes, rows};
+use crate::store::{Slice, SweptRows};
 
 /// Deletes the old rows of one slice, in a transaction that the caller commits. Rows that another session has locked are left for the next sweep.
 pub(crate) async fn sweep(db: &mut Connection, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {

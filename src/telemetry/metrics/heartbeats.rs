@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-use crate::storage::LockHash;
+use crate::lease::operations::LockHash;
 
 /// The maximum number of remembered leases. The lateness of others is not measured.
 const MOST: usize = 20_000;

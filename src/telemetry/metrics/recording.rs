@@ -13,7 +13,7 @@ use super::heartbeats::Heartbeats;
 use super::instruments::Instruments;
 use crate::clock::to_micros;
 use crate::lease::HeldByType;
-use crate::storage::LockHash;
+use crate::lease::operations::LockHash;
 use crate::telemetry::outcome::{EXPIRED, How, Report};
 
 /// Records metrics, if there is a meter. Clones share the instruments.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use sqlx::mysql::MySqlConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
+use tenure::db::ConnectOptions;
 use tenure::error::DatabaseError;
-use tenure::storage::ConnectOptions;
 use tenure::{Database, LockKey, LockManager, Owner, Wait};
 use testkit::{DATABASE, MariaDb, Postgres};
 

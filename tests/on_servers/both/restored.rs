@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use tenure::clock::ManualClock;
+use tenure::db::ConnectOptions;
 use tenure::error::{Error, UpdateError};
-use tenure::storage::ConnectOptions;
 use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, VersionToken};
 use testkit::Kind;
 

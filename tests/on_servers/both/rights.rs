@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use tenure::db::ConnectOptions;
 use tenure::error::{DatabaseError, Error, LockError, UpdateError};
 use tenure::lease::Holder;
-use tenure::storage::ConnectOptions;
 use tenure::unit_of_work::Retry;
 use tenure::version::Merge;
 use tenure::{Aggregate, Database, LockId, LockKey, LockManager, LockMode, LockPolicy, Owner, Repository, Version};

@@ -1,7 +1,7 @@
 //! Random edits on MariaDB.
 
 use tenure::Database;
-use tenure::storage::ConnectOptions;
+use tenure::db::ConnectOptions;
 
 use crate::random_edits;
 

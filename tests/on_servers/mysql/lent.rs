@@ -1,7 +1,7 @@
 //! Settings that the application leaves on a connection do not reach its next user: the connection is closed.
 
 use tenure::error::{DatabaseError, UpdateError};
-use tenure::{Database, Error, Transaction, storage::ConnectOptions};
+use tenure::{Database, Error, Transaction, db::ConnectOptions};
 
 use super::{is_mysql, open};
 use crate::conformance::support::random;

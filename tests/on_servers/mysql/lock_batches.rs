@@ -10,9 +10,9 @@ use sqlx::{Connection, MySqlConnection, Row};
 use tenure::{
     Database, Lease, LockId, LockKey, LockManager, Owner,
     clock::ManualClock,
+    db::ConnectOptions,
     error::{LeaseError, LockError},
     lease::LeaseLossReason,
-    storage::ConnectOptions,
 };
 use testkit::{DATABASE, MariaDb};
 use tokio::sync::Barrier;

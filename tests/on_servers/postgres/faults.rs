@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use tenure::{
     Aggregate, Database, Error, LockId, LockKey, LockManager, LockMode, Owner, Repository, Version, Wait,
+    db::ConnectOptions,
     error::{DatabaseError, LockError, UpdateError},
-    storage::ConnectOptions,
 };
 use testkit::{DATABASE, Postgres};
 

@@ -6,7 +6,7 @@ mod faults;
 mod lent;
 mod server;
 
-use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
+use tenure::{Database, clock::ManualClock, db::ConnectOptions};
 
 use crate::conformance::support::TestDb;
 

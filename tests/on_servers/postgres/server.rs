@@ -6,8 +6,8 @@ use std::time::Duration;
 use sqlx::{Connection, PgConnection, PgPool};
 use tenure::{
     Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository, Wait,
+    db::ConnectOptions,
     error::{DatabaseError, UpdateError},
-    storage::ConnectOptions,
 };
 
 #[derive(Aggregate, Debug)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tenure::error::{DatabaseError, LeaseError};
 use tenure::lease::LockPolicy;
-use tenure::storage::ConnectOptions;
+use tenure::db::ConnectOptions;
 use tenure::unit_of_work::{Retry, RetryReason, Transient};
 use tenure::{Database, Error, LockKey, LockManager, Owner};
 use testkit::{DATABASE, Galera, MariaDb, MariaDbPair, Postgres, PostgresPair, Proxy};

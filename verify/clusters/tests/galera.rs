@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tenure::error::{DatabaseError, LockError};
-use tenure::storage::{ConnectOptions, Writers};
+use tenure::db::{ConnectOptions, Writers};
 use tenure::{Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository, Transaction};
 use testkit::Galera;
 

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 use tenure::sqlx::sqlite::SqliteConnectOptions;
 use tenure::sqlx::{Connection, SqliteConnection};
 use tenure::{
-    Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, clock::ManualClock, lease::Limits,
-    storage::ConnectOptions,
+    Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, clock::ManualClock, db::ConnectOptions,
+    lease::Limits,
 };
 use tenure::{Owner, Repository, Version, VersionToken, lease::ShowOwner, sqlx};
 use tenure_web::beat::{Beat, HeartbeatResponse, MOVED_HERE};

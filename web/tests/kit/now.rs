@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tenure::{
     Aggregate, Database, LockId, LockKey, LockManager, Owner, Version, VersionToken, clock::ManualClock,
-    storage::ConnectOptions,
+    db::ConnectOptions,
 };
 use tenure_web::now::Now;
 

@@ -9,7 +9,7 @@ use axum::middleware::from_fn;
 use axum::{Extension, Router};
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure::{Database, Lease, LockKey, LockManager, Owner, clock::ManualClock, storage::ConnectOptions};
+use tenure::{Database, Lease, LockKey, LockManager, Owner, clock::ManualClock, db::ConnectOptions};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::leases::{self, PARTING_GRACE};
 use tokio::io::AsyncWriteExt;

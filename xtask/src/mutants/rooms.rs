@@ -25,7 +25,7 @@ pub(super) const ROOMS: [Room; 7] = [
     Room::new("lease engine", &["src/lease/engine"], SMALL, "lease::engine::tests"),
     Room::new(
         "error classifiers",
-        &["src/storage/sqlite/errors.rs", "src/storage/postgres/errors.rs", "src/storage/mysql/errors.rs"],
+        &["src/db/sqlite/errors.rs", "src/db/postgres/errors.rs", "src/db/mysql/errors.rs"],
         WHOLE,
         "errors::tests",
     ),

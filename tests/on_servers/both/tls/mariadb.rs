@@ -2,7 +2,7 @@
 
 use tenure::{
     Database, LockKey, LockManager, Owner,
-    storage::{CertificateCheck, ConnectOptions, Transport},
+    db::{CertificateCheck, ConnectOptions, Transport},
 };
 use testkit::{DATABASE, MariaDb};
 

@@ -8,7 +8,7 @@ mod mariadb;
 mod postgres;
 mod urls;
 
-use tenure::{Database, error::DatabaseError, storage::ConnectOptions};
+use tenure::{Database, db::ConnectOptions, error::DatabaseError};
 
 /// The same server, as another host.
 fn remote(url: &str) -> String {

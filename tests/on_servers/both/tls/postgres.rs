@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 
 use tenure::{
     Database, LockKey, LockManager, Owner,
-    storage::{CertificateCheck, ConnectOptions, Transport},
+    db::{CertificateCheck, ConnectOptions, Transport},
 };
 use testkit::{DATABASE, Postgres};
 

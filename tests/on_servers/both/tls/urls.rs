@@ -1,6 +1,6 @@
 //! TLS settings in a URL, and which part of the URL is printed.
 
-use tenure::{Database, storage::ConnectOptions};
+use tenure::{Database, db::ConnectOptions};
 
 use super::refused;
 

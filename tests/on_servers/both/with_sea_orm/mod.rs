@@ -55,7 +55,7 @@ macro_rules! suite {
 
 mod sqlite {
     use sea_orm::ConnectionTrait;
-    use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
+    use tenure::{Database, clock::ManualClock, db::ConnectOptions};
 
     use crate::conformance::support::TestDb;
 

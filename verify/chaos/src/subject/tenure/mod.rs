@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime};
 
 use tenure::lease::LockPolicy;
-use tenure::storage::ConnectOptions;
+use tenure::db::ConnectOptions;
 use tenure::{Database, Lease, LockId, LockKey, LockManager, Owner, Repository};
 
 use self::audit::Note;

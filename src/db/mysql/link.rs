@@ -1,0 +1,90 @@
+//! A connection of MariaDB or MySQL: a transaction, or a connection for reading.
+
+use super::connection::OpenTransaction;
+use super::errors::classify;
+use super::session::{Session, Statement as Own};
+use super::sheet;
+use super::values::bind;
+use crate::db::EndSession;
+use crate::db::{Row, RowLock, Sheet, Statement};
+use crate::error::DatabaseError;
+
+/// A connection.
+pub(crate) enum Link {
+    Reading(Session),
+    Open(OpenTransaction),
+}
+
+impl Link {
+    pub(crate) fn sheet(&self) -> &'static Sheet {
+        match self {
+            Link::Reading(session) => sheet::of(session.flavour()),
+            Link::Open(open) => sheet::of(open.flavour()),
+        }
+    }
+
+    fn own(&self, statement: &Statement<'_>) -> Own {
+        let sql = statement.sql(self.sheet());
+        statement.values(sql).fold(Own::new(sql.text.clone()), bind)
+    }
+
+    /// Its session, seen from another connection. Nothing is open on a connection for reading.
+    pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
+        match self {
+            Link::Reading(_) => None,
+            Link::Open(open) => Some(open.outside()),
+        }
+    }
+
+    pub(crate) async fn read(&mut self, statement: Statement<'_>, lock: RowLock) -> Result<Vec<Row>, DatabaseError> {
+        let own = self.own(&statement);
+        let rows = match self {
+            Link::Reading(session) => session.fetch_all_locked(own, lock).await.map_err(classify)?,
+            Link::Open(open) if matches!(lock, RowLock::None | RowLock::SkipLocked) => {
+                open.session().fetch_all_locked(own, lock).await.map_err(classify)?
+            }
+            Link::Open(open) => {
+                open.wait_for(async |session: &mut Session| session.fetch_all_locked(own, lock).await.map_err(classify))
+                    .await?
+            }
+        };
+        Ok(rows.into_iter().map(Row::MySql).collect())
+    }
+
+    pub(crate) async fn write(&mut self, statement: Statement<'_>) -> Result<u64, DatabaseError> {
+        let own = self.own(&statement);
+        let open = self.open()?;
+        open.wait_for(async |session: &mut Session| session.write(own).await.map_err(classify)).await
+    }
+
+    pub(crate) async fn write_returning(&mut self, statement: Statement<'_>) -> Result<Vec<Row>, DatabaseError> {
+        let own = self.own(&statement);
+        let write = async |session: &mut Session| session.write_returning(own).await.map_err(classify);
+        Ok(self.open()?.wait_for(write).await?.into_iter().map(Row::MySql).collect())
+    }
+
+    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.open()?.begin_again().await
+    }
+
+    pub(crate) async fn commit(self, carried: Option<String>) -> Result<(), DatabaseError> {
+        match self {
+            Link::Reading(_) => Ok(()),
+            Link::Open(open) => open.commit(carried).await,
+        }
+    }
+
+    pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
+        match self {
+            Link::Reading(_) => Ok(()),
+            Link::Open(open) => open.rollback().await,
+        }
+    }
+
+    fn open(&mut self) -> Result<&mut OpenTransaction, DatabaseError> {
+        match self {
+            Link::Reading(_) => Err(DatabaseError::ReadOnly),
+            Link::Open(open) => Ok(open),
+        }
+    }
+}

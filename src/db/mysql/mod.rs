@@ -1,0 +1,138 @@
+//! MariaDB and MySQL: row locks of InnoDB, READ COMMITTED, the server's clock.
+//!
+//! A saving transaction holds its lease by a lock on the row: takeovers wait, and so do heartbeats. On MariaDB `max_statement_time` limits
+//! waits; it is set for each statement that may wait, and reduced from lock to lock. MySQL counts whole seconds only; there the last second
+//! is a loop of attempts. None of this was run on MySQL, but its way of waiting was run on MariaDB.
+
+pub(crate) mod blocker;
+pub(crate) mod columns;
+pub(crate) mod connect;
+pub(crate) mod connection;
+pub(crate) mod deadline;
+pub(crate) mod errors;
+pub(crate) mod in_flight;
+pub(crate) mod link;
+pub(crate) mod live;
+pub(crate) mod migrate;
+#[cfg(feature = "sea-orm")]
+pub(crate) mod sea_orm;
+pub(crate) mod session;
+pub(crate) mod several_writers;
+pub(crate) mod sheet;
+pub(crate) mod values;
+
+use sqlx::MySqlPool;
+
+use crate::aggregate::mapping::Table;
+use crate::aggregate::schema::LiveTable;
+use crate::clock::ManualClock;
+use crate::db::capabilities::{Capabilities, Granularity};
+use crate::db::patience;
+use crate::db::{self, Connection};
+use crate::error::DatabaseError;
+use crate::row_lock::Wait;
+
+pub(crate) use connect::{diagnose, script};
+use connection::Connections;
+pub(crate) use connection::OpenTransaction;
+use deadline::Flavour;
+pub(crate) use link::Link;
+use session::Session;
+
+/// A MariaDB or MySQL database.
+#[derive(Debug)]
+pub(crate) struct MySql {
+    pub(crate) connections: Connections,
+    pub(crate) time: Time,
+    version: String,
+    /// The maximum number of connections of the pool.
+    count: u32,
+}
+
+/// The server's own clock, or a test's.
+#[derive(Debug, Clone)]
+pub(crate) struct Time(Option<ManualClock>);
+
+impl Time {
+    /// The time for statements: `None`, so that they read the server's clock.
+    pub(crate) fn given(&self) -> Option<i64> {
+        self.0.as_ref().map(ManualClock::millis)
+    }
+}
+
+impl MySql {
+    /// The pool, for the user's own queries.
+    pub(crate) fn pool(&self) -> &MySqlPool {
+        &self.connections.pool
+    }
+
+    /// Applies the application's own migrations.
+    pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        migrate::migrate(&self.connections.pool, migrator, migrate::Whose::Application).await
+    }
+
+    fn opened(&self, open: OpenTransaction) -> Connection {
+        Connection::new(db::Link::MySql(Link::Open(open)), self.time.0.clone())
+    }
+
+    fn reading(&self, reader: Session) -> Connection {
+        Connection::new(db::Link::MySql(Link::Reading(reader)), self.time.0.clone())
+    }
+}
+
+fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
+    let name = match flavour {
+        Flavour::MariaDb => "MariaDB",
+        Flavour::MySql => "MySQL",
+    };
+    Capabilities {
+        database: format!("{name} {version}"),
+        granularity: Granularity::Row,
+        shared_locks: true,
+        skip_locked: true,
+        names_blocker: flavour == Flavour::MariaDb,
+        heartbeats_pass_saves: false,
+    }
+}
+
+impl MySql {
+    pub(crate) fn connections(&self) -> crate::db::Connections {
+        connect::connections(self.count)
+    }
+
+    pub(crate) fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+        for pool in [&self.connections.pool, &self.connections.leases, &self.connections.alone] {
+            pool.set_connect_options((*pool.connect_options()).clone().password(password));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        capabilities(self.connections.flavour, &self.version)
+    }
+
+    pub(crate) async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Connection, DatabaseError> {
+        let open = OpenTransaction::begin(&self.connections, wait, label).await?;
+        Ok(self.opened(open))
+    }
+
+    pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.reading(self.connections.acquire(patience::left()).await?))
+    }
+
+    pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.reading(self.connections.acquire_for_one().await?))
+    }
+
+    pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(OpenTransaction::begin_for_leases(&self.connections).await?))
+    }
+
+    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        live::table(&mut self.connections.acquire(patience::left()).await?, &table.name).await
+    }
+
+    pub(crate) async fn close(&self) {
+        self.connections.close().await;
+    }
+}
