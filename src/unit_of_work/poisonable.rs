@@ -27,8 +27,8 @@ pub(crate) struct Poisonable {
 /// The argument of an operation. A type without a lifetime: with `&mut dyn BackendTransaction` the compiler does not see
 /// that the futures of operations are `Send`.
 pub(crate) struct Running {
-    /// `None` once it has ended.
-    transaction: Option<Connection>,
+    /// `None` once it has ended. On the heap, because transactions are moved.
+    transaction: Option<Box<Connection>>,
     /// The limit since it holds a lease.
     guard: Option<GuardLimit>,
 }
@@ -64,7 +64,7 @@ impl Drop for Running {
 
 impl Poisonable {
     pub(super) fn new(inner: Connection, guard_limit: Duration) -> Self {
-        let inner = Running { transaction: Some(inner), guard: None };
+        let inner = Running { transaction: Some(Box::new(inner)), guard: None };
         Poisonable { inner, poisoned: None, fresh: true, guard_limit }
     }
 
@@ -169,7 +169,7 @@ impl Poisonable {
             let _ = ending.await;
             return Err(DatabaseError::GuardLimit { limit: self.guard_limit });
         }
-        Ok(self.inner.transaction.take().expect(UNTIL_ITS_END))
+        Ok(*self.inner.transaction.take().expect(UNTIL_ITS_END))
     }
 }
 

@@ -86,7 +86,7 @@ impl Transaction {
     /// an earlier failure, and with [`DatabaseError::CommitUnknown`] if the database's answer was lost; after every other error nothing was
     /// committed.
     pub async fn commit(self) -> Result<(), Error> {
-        traced("commit", None, |()| None, self.commit_unseen()).await
+        traced("commit", None, |()| None, Box::pin(self.commit_unseen())).await
     }
 
     async fn commit_unseen(mut self) -> Result<(), Error> {

@@ -35,6 +35,8 @@
 //!
 //! Calls block, for a second or two at most: tests may call them from asynchronous code. Linux only, as it reads `/proc`.
 //!
+//! [`tasks`] has nothing to do with servers: it is what the programs in `xtask/` and `verify/` that run cargo share.
+//!
 //! The files of `initdb` and `mariadb-install-db` are *not* flushed; that saves seconds. A test that cuts the power, and not
 //! only the process, has to run `sync` once before.
 
@@ -61,6 +63,7 @@ mod random;
 mod server;
 mod shared;
 mod synchronous_pair;
+pub mod tasks;
 mod watchdog;
 
 pub use builder::Builder;

@@ -89,7 +89,11 @@ pub async fn transaction_after_a_guarded_one_has_no_limit(t: &TestDb) {
     for ends in ["committed", "rolled back", "dropped"] {
         let (_, _, tx) = guarding(t, &db).await;
         match ends {
-            "committed" => tx.commit().await.unwrap(),
+            // On a busy machine the limit may have been first.
+            "committed" => match tx.commit().await {
+                Ok(()) | Err(Error::Database(DatabaseError::GuardLimit { .. })) => {}
+                Err(other) => panic!("{other:?}"),
+            },
             "rolled back" => tx.rollback().await.unwrap(),
             _ => drop(tx),
         }

@@ -465,7 +465,7 @@ macro_rules! conformance {
                 a_lease_waits_for_a_save_unless_locked,
                 takeover_uses_the_time_after_its_wait,
                 break_uses_the_time_after_its_wait,
-                opposite_lock_orders_end_by_deadline_and_retry_succeeds,
+                opposite_lock_orders_end_by_deadlock_and_retry_succeeds,
                 two_saves_with_children_queue_and_do_not_deadlock;
             deadlines_of_rows:
                 locks_do_not_wait_for_the_connections_of_the_application,

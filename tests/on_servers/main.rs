@@ -5,6 +5,8 @@
 
 #[path = "../conformance/mod.rs"]
 mod conformance;
+#[path = "../faults/mod.rs"]
+mod faults;
 #[path = "../lost_answers/mod.rs"]
 mod lost_answers;
 #[path = "../random_edits/mod.rs"]

@@ -1,4 +1,4 @@
-//! Every future of the public interface is `Send`: compiling is the test, and no public function is missing here.
+//! Every future of the public interface is `Send` and small: compiling is the test, and no public function is missing here.
 
 use std::convert::Infallible;
 use std::future::IntoFuture;
@@ -24,10 +24,16 @@ struct Counter {
     count: i64,
 }
 
+/// Bytes.
+const LARGEST: usize = 12 * 1024;
+
 fn spawned<F: Future + Send>(_future: F)
 where
     F::Output: Send,
 {
+    const {
+        assert!(size_of::<F>() <= LARGEST, "callers copy futures, several times without optimisation");
+    }
 }
 
 fn up(counter: &mut Counter) -> Result<(), Infallible> {
@@ -35,7 +41,6 @@ fn up(counter: &mut Counter) -> Result<(), Infallible> {
     Ok(())
 }
 
-#[expect(dead_code, reason = "it is compiled, and never run")]
 fn locks(locks: &LockManager, id: &LockId, key: &LockKey, owner: &Owner, guard: LeaseGuard, tx: &mut Transaction) {
     let soon = Duration::from_secs(1);
     spawned(locks.try_lock(key, owner));
@@ -70,7 +75,6 @@ fn locks(locks: &LockManager, id: &LockId, key: &LockKey, owner: &Owner, guard: 
     spawned(locks.history(key).run());
 }
 
-#[expect(dead_code, reason = "it is compiled, and never run")]
 fn repositories(
     counters: &Repository<Counter>,
     tx: &mut Transaction,
@@ -109,7 +113,6 @@ fn repositories(
     spawned(tx.lock_all(LockSet::new(), LockMode::PessimisticWrite));
 }
 
-#[expect(dead_code, reason = "it is compiled, and never run")]
 fn databases(db: &Database, one: Transaction, two: Transaction) {
     spawned(Database::connect(""));
     spawned(Database::connect_with("", ConnectOptions::new()));
@@ -155,4 +158,11 @@ fn every_public_future_can_be_spawned() {
         let calls = [format!(".{name}("), format!("::{name}("), format!(".{name}::<")];
         assert!(calls.iter().any(|call| here.contains(call)), "`{name}` is not here");
     }
+}
+
+#[test]
+fn futures_are_small() {
+    // Only what is reached is compiled, with its assertions.
+    let all = [locks as *const (), repositories as *const (), databases as *const ()];
+    assert!(all.iter().all(|function| !function.is_null()));
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::servers::{cargo, root};
+use testkit::tasks::{cargo, root};
 
 /// The file of the list.
 const FILE: &str = "docs/api.md";

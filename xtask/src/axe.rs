@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use testkit::status_within;
 
-use crate::servers::root;
+use testkit::tasks::root;
 
 const VERSION: &str = "4.14.1";
 

@@ -8,8 +8,8 @@ use std::process::{Command, ExitCode};
 
 use testkit::Kind;
 
-use crate::debian;
-use crate::servers::root;
+use testkit::tasks::debian;
+use testkit::tasks::root;
 
 /// The build of the program: one selection, so that the measured code is built as applications build it.
 const BUILD: [&str; 4] = ["--release", "--all-features", "--package", "bench"];
@@ -67,7 +67,7 @@ fn slowed(micros: u32, arguments: &[String]) -> Result<(), String> {
 }
 
 fn cargo(what: &str) -> Command {
-    let mut command = crate::servers::cargo();
+    let mut command = testkit::tasks::cargo();
     command.arg(what).args(BUILD).current_dir(root());
     command
 }

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::deny::advisories::Found;
 use crate::deny::tool::CargoDeny;
-use crate::servers::{cargo, root};
+use testkit::tasks::{cargo, root};
 
 /// Checks, and prints the findings.
 pub(crate) fn run() -> ExitCode {

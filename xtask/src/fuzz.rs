@@ -7,8 +7,8 @@ use std::fs;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::servers::{cargo, root};
 use crate::tools::Tool;
+use testkit::tasks::{cargo, root};
 
 const CARGO_FUZZ: Tool =
     Tool { name: "cargo-fuzz", version: "0.13.2", asked: &["--version"], prints: "cargo-fuzz ", options: &[] };

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::servers::root;
 use crate::tools::Tool;
+use testkit::tasks::root;
 
 const MDBOOK: Tool = Tool {
     name: "mdbook",

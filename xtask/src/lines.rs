@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::servers::root;
+use testkit::tasks::root;
 
 /// The lines of some files.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]

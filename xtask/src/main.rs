@@ -4,24 +4,16 @@
 mod api;
 mod axe;
 mod bench;
-mod chaos;
-mod copy;
-mod debian;
 mod deny;
-mod engines;
 mod failures;
 mod fuzz;
 mod guide;
 mod lines;
-mod load;
 mod mutants;
 mod package;
-mod patroni;
 mod quick;
 mod readme;
-mod servers;
 mod simulate;
-mod sql_changes;
 mod steps;
 mod tools;
 mod verify;
@@ -30,7 +22,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::engines::Chosen;
 use crate::steps::Step;
 
 /// The tasks of this project.
@@ -77,35 +68,24 @@ enum Chore {
     Readme,
     /// Pack each crate that is published, build it from its package, and check its contents
     Package,
-    /// Make each change of xtask/src/sql_changes.txt in a copy of the project, and see its test fail
+    /// Make each change of verify/sql_changes/changes.txt in a copy of the project, and see its test fail: `--only SUBSTRING`
     SqlChanges {
-        /// Only changes with this in their rule or test; may be given several times
-        #[arg(long, value_name = "SUBSTRING")]
-        only: Vec<String>,
+        /// The options of the program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<String>,
     },
-    /// Run the suites on other versions of the servers, each fetched into target/engines
+    /// Run the suites on other versions of the servers, each fetched into target/engines: `--list`, `--only NAME`
     Engines {
-        /// Run on this engine only; may be given several times
-        #[arg(long, value_name = "NAME", value_parser = engines::chosen)]
-        only: Vec<Chosen>,
-        /// Print the engines with their tests, and run nothing
-        #[arg(long, conflicts_with = "only")]
-        list: bool,
+        /// The options of the program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<String>,
     },
     /// Run load with faults on a database: `--backend sqlite|postgres|mariadb`, or a cluster: `galera|postgres-pair|patroni|
     /// group-replication|multi-primary`; `--minutes`, `--hours`, `--seed`, `--faults`, `--without`; exits with
-    /// 0 if nothing was found, 1 if something was, 3 if too little happened to say
+    /// 0 if nothing was found, 1 if something was, 3 if too little happened to say. Or `--pages`: people at the forms of the shop in real
+    /// browsers; `--planted`: wrong builds, until the checks find each of them; `--together`: SQLite, PostgreSQL and MariaDB at the same time
     Chaos {
-        /// Run people at the forms of the shop in real browsers instead: `--minutes`, `--seed`, `--no-faults`, `--keep`
-        #[arg(long)]
-        pages: bool,
-        /// Run wrong builds instead, until the checks find each of them
-        #[arg(long)]
-        planted: bool,
-        /// Run it on SQLite, PostgreSQL and MariaDB at the same time instead, for eight minutes, with an optimised build
-        #[arg(long, conflicts_with_all = ["pages", "planted", "options"])]
-        together: bool,
-        /// What the program is given
+        /// The options of the program
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
     },
@@ -174,11 +154,9 @@ fn main() -> ExitCode {
         Chore::Guide => guide::run(),
         Chore::Readme => readme::run(),
         Chore::Package => package::run(),
-        Chore::SqlChanges { only } => sql_changes::run(&only),
-        Chore::Engines { list: true, .. } => engines::list(),
-        Chore::Engines { only, .. } => engines::run(&only),
-        Chore::Chaos { together: true, .. } => load::run(),
-        Chore::Chaos { pages, planted, options, .. } => chaos::run(pages, planted, &options),
+        Chore::SqlChanges { options } => verify::program("sql_changes", &[], &options),
+        Chore::Engines { options } => verify::program("engines", &["suites"], &options),
+        Chore::Chaos { options } => verify::program("engines", &["chaos"], &options),
         Chore::Simulate { seeds, from, seed } => simulate::run(seeds, from, seed),
         Chore::Fuzz { list: true, .. } => fuzz::list(),
         Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),

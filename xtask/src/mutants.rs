@@ -9,11 +9,11 @@ mod rooms;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::copy;
 use crate::mutants::outcome::{Outcome, table};
 use crate::mutants::rooms::{ROOMS, Room};
-use crate::servers::root;
 use crate::tools::Tool;
+use testkit::tasks::copy;
+use testkit::tasks::root;
 
 const CARGO_MUTANTS: Tool = Tool {
     name: "cargo-mutants",

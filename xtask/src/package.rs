@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, ExitCode};
 
-use crate::servers::{cargo, root};
+use testkit::tasks::{cargo, root};
 
 /// The published crates, in the order of a release, with their folders.
 const CRATES: [(&str, &str); 4] =

@@ -186,7 +186,7 @@ mod tests {
     use std::sync::Condvar;
 
     use super::*;
-    use crate::servers::root;
+    use testkit::tasks::root;
 
     #[test]
     fn two_go_at_the_same_time_and_all_get_their_turn() {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::servers::{cargo, root};
+use testkit::tasks::{cargo, root};
 
 /// The expected output of the example: the conflict of the story.
 const PRINTED: &str = "ship_to.line1: was Some(Text(\"Teheran-ro 1\")), is Some(Text(\"Sejong-daero 9\"))";

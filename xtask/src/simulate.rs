@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::servers::{cargo, root};
+use testkit::tasks::{cargo, root};
 
 /// Runs so many seeds from this one on, or repeats one and prints what happened in it.
 pub(crate) fn run(seeds: u64, from: u64, seed: Option<u64>) -> ExitCode {

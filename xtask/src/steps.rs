@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use testkit::{Kind, status_within};
 
 use crate::axe;
-use crate::debian;
-use crate::engines::{self, Ready};
 use crate::failures::failures;
-use crate::servers::{cargo, root, start};
+use testkit::tasks::debian;
+use testkit::tasks::{cargo, root, start};
 
 /// One check.
 #[derive(Clone, Copy)]
@@ -34,8 +33,6 @@ pub(crate) struct Step {
     pub(crate) packages: &'static [&'static str],
     /// The throw-away database servers that run during it. Its environment contains their URLs.
     pub(crate) servers: &'static [Kind],
-    /// The engine of `cargo xtask engines` that runs instead. It is fetched first.
-    pub(crate) engine: Option<&'static str>,
     /// Whether its tests run axe-core. Its environment contains the path.
     pub(crate) axe: bool,
 }
@@ -77,7 +74,6 @@ impl Step {
             environment: &[],
             packages: &[],
             servers: &[],
-            engine: None,
             axe: false,
         }
     }
@@ -90,6 +86,11 @@ impl Step {
     /// A step that runs these test programs of the workspace in `verify/`.
     pub(crate) const fn of_verify(name: &'static str, programs: &'static [&'static str]) -> Self {
         Step { workspace: VERIFY, ..Step::of_programs(name, programs) }
+    }
+
+    /// A step that runs this program of the workspace in `verify/`: `run --quiet --package PROGRAM -- …`.
+    pub(crate) const fn in_verify(name: &'static str, cargo: &'static str) -> Self {
+        Step { workspace: VERIFY, ..Step::new(name, cargo) }
     }
 
     /// The arguments of cargo that select what is built.
@@ -108,10 +109,7 @@ impl Step {
     pub(crate) fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
         let servers = self.servers.iter().map(|kind| kind.variable());
-        let engine = self.engine.and_then(|name| engines::by_name(name).ok());
-        let engine = engine.into_iter().flat_map(|engine| [engine.kind.programs_variable(), engine.kind.variable()]);
-        let found =
-            servers.chain(engine).chain(self.axe.then_some(axe::VARIABLE)).map(|variable| format!("{variable}=… "));
+        let found = servers.chain(self.axe.then_some(axe::VARIABLE)).map(|variable| format!("{variable}=… "));
         // A shell would replace a star with files.
         let quoted = |word: &str| if word.contains('*') { format!(" '{word}'") } else { format!(" {word}") };
         let words = self.arguments().map(quoted);
@@ -162,10 +160,6 @@ impl Step {
             let (url, server) = start(*kind).map_err(|error| error.to_string())?;
             command.env(kind.variable(), url);
             running.push(server);
-        }
-        if let Some(engine) = self.engine {
-            let ready = Ready::of(engines::by_name(engine)?)?;
-            running.push(ready.start(&mut command).map_err(|error| error.to_string())?);
         }
         if self.axe {
             command.env(axe::VARIABLE, axe::fetch()?);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use testkit::status_within;
 
-use crate::servers::{cargo, root};
+use testkit::tasks::{cargo, root};
 
 /// Each builds in less than 200 seconds of one core. A registry that does not answer must fail the step.
 const LONGEST: Duration = Duration::from_secs(15 * 60);

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use testkit::Kind;
 
-use crate::chaos;
-use crate::servers::root;
 use crate::steps::{self, Ran, Step, VERIFY};
+use testkit::tasks::{cargo, root};
 
 /// Mutants and changes of SQL take hours. One that hangs has a limit of its own for each of its tests.
 const LIMIT: Duration = Duration::from_secs(8 * 60 * 60);
@@ -21,12 +20,9 @@ pub(crate) static PARTS: [Step; 32] = [
     // The command of every developer: the default members with their default features, and no service.
     Step::new("defaults", "test --no-fail-fast"),
     // The workspace in verify/: its format, its lints, and its tests that need no server.
-    Step { workspace: VERIFY, ..Step::new("verify-format", "fmt --all --check") },
-    Step {
-        workspace: VERIFY,
-        ..Step::new("verify-lints", "clippy --workspace --all-features --all-targets -- -D warnings")
-    },
-    Step { workspace: VERIFY, ..Step::new("verify-units", "test --workspace --all-features --lib --bins") },
+    Step::in_verify("verify-format", "fmt --all --check"),
+    Step::in_verify("verify-lints", "clippy --workspace --all-features --all-targets -- -D warnings"),
+    Step::in_verify("verify-units", "test --workspace --all-features --lib --bins"),
     // The library with one database, without warnings: together, the features hide missing parts of each.
     Step::new("only-sqlite", "clippy --package tenure --no-default-features --features sqlite -- -D warnings"),
     Step::new("only-postgres", "clippy --package tenure --no-default-features --features postgres -- -D warnings"),
@@ -58,12 +54,12 @@ pub(crate) static PARTS: [Step; 32] = [
         ..Step::of_verify("failover", &["failover"])
     },
     // Three nodes of MySQL, one of which accepts writes.
-    Step { engine: Some("mysql-9.7"), ..Step::of_verify("group-replication", &["group_replication"]) },
+    Step::in_verify("group-replication", "run --quiet --package engines -- suites --only group-replication"),
     // The newest of each, beside those of Debian's stable release.
-    Step::new("mysql-9.7", "xtask engines --only mysql-9.7"),
-    Step::new("postgresql-18", "xtask engines --only postgresql-18"),
+    Step::in_verify("mysql-9.7", "run --quiet --package engines -- suites --only mysql-9.7"),
+    Step::in_verify("postgresql-18", "run --quiet --package engines -- suites --only postgresql-18"),
     // Wrong builds, each of which the checks of the load have to find.
-    Step { packages: &chaos::PACKAGES, ..Step::of_verify("chaos", &["chaos"]) },
+    Step { packages: &LOAD, ..Step::of_verify("chaos", &["chaos"]) },
     // Two minutes of simulated runs.
     Step::new("simulation", "xtask simulate"),
     // Wrong builds of the lease engine, each of which breaks a promise of the model.
@@ -72,7 +68,7 @@ pub(crate) static PARTS: [Step; 32] = [
         ..Step::new("model", "test --workspace --all-features --no-fail-fast --lib")
     },
     // People at the forms in real browsers, with faults of the network, the server and the browsers: a short run.
-    Step { packages: &chaos::BROWSERS, ..Step::of_verify("pages", &["pages"]) },
+    Step { packages: &["chromium", "chromium-driver"], ..Step::of_verify("pages", &["pages"]) },
     // All stories.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
@@ -80,20 +76,26 @@ pub(crate) static PARTS: [Step; 32] = [
         ..Step::of_programs("browser", &["browser"])
     },
     // Load with faults on three databases at the same time: the optimised build.
-    Step::new("load", "xtask chaos --together"),
+    Step::in_verify("load", "run --quiet --package engines -- chaos --together"),
     Step::new("fuzz", "xtask fuzz"),
     // The other versions of the servers, the suite on Galera, and load with faults on clusters.
-    Step::new("engines", "xtask engines --only postgresql-17 --only postgresql-19 --only mariadb-11.8 --only galera"),
-    Step::new(
+    Step::in_verify(
+        "engines",
+        "run --quiet --package engines -- suites --only postgresql-17 --only postgresql-19 --only mariadb-11.8 --only galera",
+    ),
+    Step::in_verify(
         "clusters",
-        "xtask engines --only load-galera --only load-postgres-pair --only load-patroni --only load-group-replication --only load-multi-primary",
+        "run --quiet --package engines -- suites --only load-galera --only load-postgres-pair --only load-patroni --only load-group-replication --only load-multi-primary",
     ),
     // All wrong builds, of the lock manager and of the pages.
-    Step::new("planted", "xtask chaos --planted"),
-    Step::new("planted-pages", "xtask chaos --pages --planted"),
-    Step::new("sql-changes", "xtask sql-changes"),
+    Step::in_verify("planted", "run --quiet --package engines -- chaos --planted"),
+    Step::in_verify("planted-pages", "run --quiet --package engines -- chaos --pages --planted"),
+    Step::in_verify("sql-changes", "run --quiet --package sql_changes"),
     Step::new("mutants", "xtask mutants"),
 ];
+
+/// What the load needs: the servers, a clock that can be set, and a file system of its own. (`engines` installs it by itself.)
+const LOAD: [&str; 4] = [Kind::Postgres.package(), Kind::MariaDb.package(), "faketime", "e2fsprogs"];
 
 /// A part's last full run that passed, one a line: part, date, commit, seconds.
 const FILE: &str = "xtask/verified.txt";
@@ -146,6 +148,16 @@ pub(crate) fn run(only: &[&Step]) -> ExitCode {
     steps::report(&ran, begun.elapsed())
 }
 
+/// Runs a program of the workspace in `verify/`, and exits as it does.
+pub(crate) fn program(name: &str, first: &[&str], arguments: &[String]) -> ExitCode {
+    let mut run = cargo();
+    run.args(["run", "--quiet", "--package", name, "--"]).args(first).args(arguments).current_dir(root().join(VERIFY));
+    match run.status() {
+        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from),
+        Err(error) => failed(&format!("cargo could not be started: {error}")),
+    }
+}
+
 fn failed(reason: &str) -> ExitCode {
     println!("FAILED verify: {reason}");
     ExitCode::FAILURE
@@ -194,7 +206,6 @@ mod tests {
 
     use super::*;
     use crate::quick;
-    use crate::servers::cargo;
 
     /// The test programs of both workspaces, as cargo knows them.
     fn programs() -> BTreeSet<String> {
@@ -232,8 +243,8 @@ mod tests {
         };
         let mut left_out: Vec<_> =
             programs.iter().filter(|program| !steps.iter().any(|step| runs(step, program))).collect();
-        // It is run in parts: see the next test.
-        left_out.retain(|program| *program != "on_servers");
+        // The first is run in parts: see the next test. The second needs an engine, so the program `engines` runs it.
+        left_out.retain(|program| !["on_servers", "group_replication"].contains(&&***program));
         assert!(programs.len() > 15 && left_out.is_empty(), "no step runs {left_out:?} of {}", programs.len());
     }
 
@@ -248,13 +259,6 @@ mod tests {
             steps().iter().filter(|step| is_of(step, "on_servers")).flat_map(|step| step.tests).collect();
         let left_out: Vec<_> = own.iter().filter(|name| !run.contains(&&*format!("{name}::"))).collect();
         assert!(own.len() == 3 && left_out.is_empty(), "no step runs {left_out:?} of {own:?}");
-    }
-
-    #[test]
-    fn every_engine_is_in_a_part() {
-        let words: Vec<_> = PARTS.iter().flat_map(Step::selection).collect();
-        let left_out: Vec<_> = crate::engines::names().filter(|name| !words.contains(name)).collect();
-        assert!(left_out.is_empty(), "no part runs {left_out:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Row};
 use tokio::runtime::Handle;
 
 use super::checkout::Checkout;
@@ -283,7 +283,7 @@ impl OpenTransaction {
             Err(DatabaseError::ConnectionLost(what)) if sent && !answered => Err(unknown(what)),
             Err(error) => Err(error),
             Ok(()) => {
-                self.keep();
+                self.keep(true);
                 Ok(())
             }
         }
@@ -304,16 +304,16 @@ impl OpenTransaction {
         // This cannot roll back what the application has committed. (Any other error is that of an aborted transaction.)
         let ended = self.still_ours().await.err().filter(|error| matches!(error, DatabaseError::TransactionEnded(_)));
         self.send(roll_back).await?;
-        self.keep();
+        self.keep(false);
         ended.map_or(Ok(()), Err)
     }
 
     /// Keeps the connection for the next transaction, unless another caller may wait for one. Reserved connections are not kept.
-    fn keep(&mut self) {
+    fn keep(&mut self, committed: bool) {
         let Some(mut connection) = self.connection.take() else { return };
         if self.was_lent {
             let pools = Arc::clone(&self.pools);
-            tokio::spawn(async move { bring_back(&mut connection, &pools).await });
+            tokio::spawn(async move { bring_back(&mut connection, &pools, committed).await });
             return;
         }
         if !self.ours
@@ -340,9 +340,16 @@ impl EndSession for Session {
     }
 }
 
-/// Undoes what the application has set on the connection; if that fails, the connection is closed.
-async fn bring_back(connection: &mut Checkout, pools: &Pools) {
-    let clean = async |connection: &mut PgConnection| pools.set_up.bring_back(connection).await.map_err(classify);
+/// Undoes what the application has set on the connection; if that fails, the connection is closed. If the transaction was not committed,
+/// one of the application's prepared statements may be the reason: the server refuses it for ever once the columns of its answer have
+/// changed (`select *`, and a migration). So all are prepared again.
+async fn bring_back(connection: &mut Checkout, pools: &Pools, committed: bool) {
+    let clean = async |connection: &mut PgConnection| {
+        if !committed {
+            connection.clear_cached_statements().await.map_err(classify)?;
+        }
+        pools.set_up.bring_back(connection).await.map_err(classify)
+    };
     if let Err(error) = connection.answer(patience::GRACE, clean).await {
         tracing::warn!(%error, "the settings of a connection could not be reset; it is closed");
         connection.close();
@@ -408,7 +415,7 @@ impl Drop for OpenTransaction {
                     tracing::warn!(%error, "a rollback failed; the connection is closed");
                     connection.close();
                 } else if let Some(pools) = lent_from {
-                    bring_back(&mut connection, &pools).await;
+                    bring_back(&mut connection, &pools, false).await;
                 }
             })),
             // Without a runtime nothing can be awaited: closing the connection rolls back too.

@@ -11,7 +11,6 @@ mod beside;
 mod changes;
 mod check;
 mod end;
-#[cfg(any(feature = "postgres", feature = "mysql", test))]
 mod keep;
 #[cfg(test)]
 #[path = "../../../verify/model/mod.rs"]
@@ -28,7 +27,6 @@ mod tests;
 use std::time::Duration;
 
 pub(crate) use changes::Changes;
-#[cfg(any(feature = "postgres", feature = "mysql", test))]
 #[cfg(any(feature = "mysql", test))]
 pub(crate) use keep::change_row;
 pub(crate) use past::{How, Past};

@@ -4,4 +4,5 @@ mod connecting;
 mod restored;
 mod rights;
 mod tls;
+mod wider_tables;
 mod with_sea_orm;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use crate::Result;
 use crate::backend::Backend;
@@ -15,12 +15,6 @@ use crate::report::Report;
 use crate::run::{self, Done, Plan, Way};
 use crate::subject::tenure::Declared;
 use crate::workload::Workload;
-
-/// The exit code of a run in which too little happened.
-const INVALID: u8 = 3;
-
-/// The exit code when the test itself did not work.
-pub(crate) const BROKEN: u8 = 4;
 
 /// The longest round: its history has to fit into memory. A longer run has several rounds, each with a database of its own.
 const ROUND: Duration = Duration::from_secs(10 * 60);
@@ -83,7 +77,7 @@ pub(crate) struct Options {
 
 /// Runs, prints the report, and says by the exit code how it was: 0 passed, 1 violated, 3 invalid, 4 the test itself failed.
 pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
-    let seed = options.seed.unwrap_or_else(of_the_clock);
+    let seed = verdict::seed(options.seed);
     let total = options.hours.map_or(options.minutes * 60.0, |hours| hours * 3600.0);
     let (total, begun) = (Duration::from_secs_f64(total), Instant::now());
     let workloads = options.workloads.clone().unwrap_or_else(|| Workload::ALL.to_vec());
@@ -160,7 +154,7 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     );
     let mut missing = least(options, total, !faults.is_empty()).missing(&report.tally, &workloads, &faults);
     missing.extend(unavailable.iter().map(|fault| format!("the fault {fault}")));
-    Ok(verdict(&report, &missing))
+    Ok(verdict::of(report.violations.len(), &missing))
 }
 
 /// How clients come to the nodes.
@@ -183,22 +177,6 @@ fn faults(options: &Options, workloads: &[Workload]) -> Vec<Fault> {
         !options.without.contains(fault) && (has_forms || *fault != Fault::KillPages)
     };
     options.faults.clone().unwrap_or_else(|| Fault::of(options.backend).into_iter().filter(of_all).collect())
-}
-
-fn verdict(report: &Report, missing: &[String]) -> ExitCode {
-    for lack in missing {
-        println!("missing: {lack}");
-    }
-    if !report.violations.is_empty() {
-        println!("VIOLATED: {} violations", report.violations.len());
-        return ExitCode::FAILURE;
-    }
-    if !missing.is_empty() {
-        println!("INVALID: too little happened to say anything");
-        return ExitCode::from(INVALID);
-    }
-    println!("PASSED: nothing was found");
-    ExitCode::SUCCESS
 }
 
 /// How much has to happen: in proportion to the time, as far as there is time for it.
@@ -244,8 +222,4 @@ fn repeat(options: &Options, seed: u64) -> String {
         "{time} --seed {seed} --rest {rest} --processes {} --tasks {}{faults}{without}{workloads}{none}{memory}{wrong}",
         options.processes, options.tasks
     )
-}
-
-fn of_the_clock() -> u64 {
-    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
 }

@@ -31,8 +31,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Whatever can go wrong with the test itself.
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+pub(crate) use verdict::Result;
 
 /// Load with faults on real databases.
 #[derive(Parser)]
@@ -66,8 +65,5 @@ async fn main() -> ExitCode {
         #[cfg(feature = "planted")]
         Command::Planted(options) => planted::run(&options).await,
     };
-    ended.unwrap_or_else(|error| {
-        eprintln!("the test itself failed: {error}");
-        ExitCode::from(command::BROKEN)
-    })
+    verdict::ended(ended)
 }

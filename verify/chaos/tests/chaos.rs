@@ -1,22 +1,10 @@
 //! Some wrong builds, which the checks of the load have to find. The load on the right build: `cargo xtask chaos --together`.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs)]
 
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
-
-/// Two loads at the same time on one machine would test its scheduler.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// Runs the program to its end: its exit code, and what it printed.
+/// Runs the program to its end: its exit code, and its output.
 fn chaos(arguments: &[&str]) -> (Option<i32>, String) {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_chaos"));
-    let output = command.args(arguments).arg("--folder").arg(folder.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    println!("{said}");
-    (output.status.code(), said)
+    verdict::run(env!("CARGO_BIN_EXE_chaos"), arguments)
 }
 
 #[test]

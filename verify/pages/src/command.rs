@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
 
@@ -12,11 +12,6 @@ use super::enough::Least;
 use super::report::{Report, history};
 use super::round::{self, Plan};
 use super::serve;
-
-/// The exit code of a run in which too little happened.
-const INVALID: u8 = 3;
-/// The exit code when the test itself did not work.
-const BROKEN: u8 = 4;
 
 /// The longest round. A longer run has several, each with a new shop and new browsers: so the documented limits are not reached, which
 /// are 20 drafts of a browser, 20 kept forms of a person and 50 versions of an order.
@@ -90,14 +85,11 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         #[cfg(feature = "planted")]
         Command::Planted(options) => hunt_all(options).await,
     };
-    ended.unwrap_or_else(|error| {
-        eprintln!("the test itself failed: {error}");
-        ExitCode::from(BROKEN)
-    })
+    verdict::ended(ended)
 }
 
 async fn run_all(options: &Options) -> Result<ExitCode> {
-    let seed = options.seed.unwrap_or_else(|| SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()));
+    let seed = verdict::seed(options.seed);
     let none = if options.no_faults { " --no-faults" } else { "" };
     println!("REPRO: cargo xtask chaos --pages --minutes {} --seed {seed}{none}", options.minutes);
     let least = Least::of(options.minutes, !options.no_faults);
@@ -137,28 +129,12 @@ async fn run_all(options: &Options) -> Result<ExitCode> {
         (further, left) = (further + 1, time);
     };
     println!("pages with seed {seed}\n{}", report.text());
-    Ok(verdict(&report, &missing))
+    Ok(verdict::of(report.violations.len(), &missing))
 }
 
 /// Three and two people, in turns.
 fn people(round: u64) -> usize {
     if round.is_multiple_of(2) { 3 } else { 2 }
-}
-
-fn verdict(report: &Report, missing: &[String]) -> ExitCode {
-    for lack in missing {
-        println!("missing: {lack}");
-    }
-    if !report.violations.is_empty() {
-        println!("VIOLATED: {} violations", report.violations.len());
-        return ExitCode::FAILURE;
-    }
-    if !missing.is_empty() {
-        println!("INVALID: too little happened to say anything");
-        return ExitCode::from(INVALID);
-    }
-    println!("PASSED: nothing was found");
-    ExitCode::SUCCESS
 }
 
 fn keep(folder: &Path, name: &str, history: &str) -> Result<()> {
@@ -200,6 +176,5 @@ async fn hunt_all(options: &Hunt) -> Result<ExitCode> {
             missed += 1;
         }
     }
-    println!("found {} of {sought}", sought - missed);
-    Ok(if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(verdict::of_hunt(sought - missed, missed, false))
 }

@@ -31,9 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use command::{Arguments, run};
-
-/// Anything that can go wrong with the test itself.
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+use verdict::Result;
 
 #[tokio::main]
 async fn main() -> ExitCode {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{BUILD, install, succeed, with_servers_of_its_own};
-use crate::servers::root;
+use testkit::tasks::root;
 
 /// Rounds, each with a run of both programs.
 const ROUNDS: usize = 3;
@@ -62,7 +62,7 @@ fn check_out(commit: &str, folder: &Path) -> Result<PathBuf, String> {
 }
 
 fn build(tree: &Path, target: &Path) -> Result<PathBuf, String> {
-    let mut cargo = crate::servers::cargo();
+    let mut cargo = testkit::tasks::cargo();
     cargo.arg("build").args(BUILD).arg("--target-dir").arg(target).current_dir(tree);
     succeed(cargo)?;
     Ok(target.join("release/bench"))

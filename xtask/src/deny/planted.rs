@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::deny::advisories;
 use crate::deny::tool::CargoDeny;
-use crate::servers::root;
+use testkit::tasks::root;
 
 /// The crate of the planted violations. The project always depends on it.
 const CRATE: &str = "tokio";

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::servers::root;
 use crate::tools::Tool;
+use testkit::tasks::root;
 
 const TOOL: Tool =
     Tool { name: "cargo-deny", version: "0.20.2", asked: &["--version"], prints: "cargo-deny ", options: &[] };

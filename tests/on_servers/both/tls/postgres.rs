@@ -3,14 +3,14 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use tenure::{
-    Database, LockKey, LockManager, Owner,
-    db::{CertificateCheck, ConnectOptions, Transport},
-};
+use tenure::db::{CertificateCheck, ConnectOptions, Transport};
 use testkit::{DATABASE, Postgres};
 
 use super::certificates::{Authority, Signed};
-use super::{names_the_way_out, refused, remote};
+use super::{
+    certificate_is_verified, every_connection_uses_tls, names_the_way_out, plaintext_needs_permission, refused, remote,
+    transport,
+};
 
 fn server(signed: Signed) -> Postgres {
     let server = Postgres::builder().file("server.crt", signed.certificate).file("server.key", signed.key);
@@ -18,59 +18,37 @@ fn server(signed: Signed) -> Postgres {
     server.setting("ssl_key_file", "../server.key").start().unwrap()
 }
 
-async fn transport(url: &str) -> Transport {
-    Database::diagnose(url).await.unwrap().transport
-}
-
 #[tokio::test]
 async fn all_connections_to_another_host_use_tls() {
-    let authority = Authority::new();
-    let server = server(authority.signs("0.0.0.0"));
-    let url = remote(&server.url(DATABASE));
-    // No mode in the URL: `prefer`, which must not fall back here.
-    let db = Database::connect(&url).await.unwrap();
-    let (locks, key) = (LockManager::new(&db), LockKey::new("Order", "1"));
-    let lease = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
-    locks.check_lock(lease.id()).await.unwrap();
-    let tx = db.begin().await.unwrap();
+    let server = server(Authority::new().signs("0.0.0.0"));
     let count = |ssl| {
         let ours =
             "select count(*) from pg_stat_activity join pg_stat_ssl using (pid) where application_name = 'tenure'";
         server.query(DATABASE, &format!("{ours} and {ssl}")).unwrap().parse::<u32>().unwrap()
     };
-    assert_eq!(count("not ssl"), 0);
-    assert!(count("ssl") >= 2, "the pool's, and that of the batches: {}", count("ssl"));
-    tx.rollback().await.unwrap();
-    match transport(&url).await {
-        Transport::Tls { version, cipher, certificate } => {
-            assert_eq!((&*version, certificate), ("TLSv1.3", CertificateCheck::Nothing));
-            assert!(cipher.starts_with("TLS_"), "{cipher}");
-        }
-        other => panic!("{other:?}"),
-    }
-    db.close().await;
+    let look = || {
+        assert_eq!(count("not ssl"), 0);
+        assert!(count("ssl") >= 2, "the pool's, and that of the batches: {}", count("ssl"));
+    };
+    every_connection_uses_tls(&remote(&server.url(DATABASE)), look).await;
 }
 
 #[tokio::test]
 async fn certificate_verification_follows_the_url() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let authority = Authority::new();
     let server = server(authority.signs("0.0.0.0"));
-    let url = |settings: &str, authority: &Authority| {
-        remote(&format!("{}?{settings}&sslrootcert={}", server.url(DATABASE), authority.file.display()))
+    let url = |setting: &str, authority: &Authority| {
+        remote(&format!("{}?{setting}&sslrootcert={}", server.url(DATABASE), authority.file.display()))
     };
-    let check = async |settings: &str| match transport(&url(settings, &authority)).await {
-        Transport::Tls { certificate, .. } => certificate,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(check("sslmode=verify-full").await, CertificateCheck::AuthorityAndHost);
-    // With a root certificate, `require` verifies it, as the manuals of PostgreSQL and of the driver say.
-    for mode in ["sslmode=verify-ca", "sslmode=require", "sslmode=prefer", "sslmode=allow"] {
-        assert_eq!(check(mode).await, CertificateCheck::Authority, "{mode}");
-    }
-    for mode in ["sslmode=verify-full", "sslmode=verify-ca", "sslmode=require", "sslmode=prefer"] {
-        let text = refused(&url(mode, &other), ConnectOptions::new()).await;
-        assert!(text.contains("certificate of 0.0.0.0 is not accepted"), "{mode}: {text}");
-    }
+    let settings = [
+        ("sslmode=verify-full", CertificateCheck::AuthorityAndHost),
+        // With a root certificate, `require` verifies it, as the manuals of PostgreSQL and of the driver say.
+        ("sslmode=verify-ca", CertificateCheck::Authority),
+        ("sslmode=require", CertificateCheck::Authority),
+        ("sslmode=prefer", CertificateCheck::Authority),
+        ("sslmode=allow", CertificateCheck::Authority),
+    ];
+    certificate_is_verified(url, &authority, &settings).await;
     // No authority that this machine trusts has signed it.
     let text = refused(&remote(&format!("{}?sslmode=verify-full", server.url(DATABASE))), ConnectOptions::new()).await;
     assert!(text.contains("sslrootcert"), "{text}");
@@ -90,19 +68,9 @@ async fn a_certificate_of_another_host_is_refused() {
 #[tokio::test]
 async fn plaintext_to_another_host_is_refused_unless_allowed() {
     let url = testkit::new_database(testkit::Kind::Postgres);
-    for mode in ["", "?sslmode=prefer", "?sslmode=allow", "?sslmode=disable"] {
-        names_the_way_out(&refused(&format!("{}{mode}", remote(&url)), ConnectOptions::new()).await);
-        let allowed = ConnectOptions::new().allow_plaintext();
-        let looked = Database::diagnose_with(&format!("{}{mode}", remote(&url)), allowed.clone()).await.unwrap();
-        assert_eq!(looked.transport, Transport::Plaintext { local: false }, "{mode}");
-        assert!(looked.to_string().contains("PLAINTEXT over the network"), "{looked}");
-        Database::connect_with(&format!("{}{mode}", remote(&url)), allowed).await.unwrap().close().await;
-    }
-    for mode in ["require", "verify-ca", "verify-full"] {
-        let text = refused(&format!("{url}?sslmode={mode}"), ConnectOptions::new().allow_plaintext()).await;
-        assert!(text.contains("does not offer TLS, which the URL asks for"), "{text}");
-    }
-    assert_eq!(transport(&url).await, Transport::Plaintext { local: true });
+    let modest = ["", "?sslmode=prefer", "?sslmode=allow", "?sslmode=disable"];
+    plaintext_needs_permission(&url, &modest, &["?sslmode=require", "?sslmode=verify-ca", "?sslmode=verify-full"])
+        .await;
 }
 
 /// The bytes that a server without TLS receives when it asks for the password in the clear.

@@ -93,6 +93,36 @@ fn record_released(released: &str) -> String {
     )
 }
 
+/// The columns of the lock table, named: a wider table changes no answer.
+fn lease(table: &str) -> String {
+    COLUMNS.map(|(name, _)| format!("{table}{name}")).join(", ")
+}
+
+/// Nulls in their place.
+fn no_lease() -> String {
+    COLUMNS.map(|(_, kind)| format!("null::{kind}")).join(", ")
+}
+
+const COLUMNS: [(&str, &str); 17] = [
+    ("kind", "text"),
+    ("id", "text"),
+    ("slot", "bytea"),
+    ("generation", "bigint"),
+    ("lock_hash", "bytea"),
+    ("owner_id", "text"),
+    ("owner_name", "text"),
+    ("owner_role", "text"),
+    ("shown_as", "bigint"),
+    ("since", "bigint"),
+    ("last_active", "bigint"),
+    ("active_at", "bigint"),
+    ("expires_at", "bigint"),
+    ("ttl", "bigint"),
+    ("idle_limit", "bigint"),
+    ("hard_until", "bigint"),
+    ("ended", "boolean"),
+];
+
 /// Acquires keys whose leases were ended before. Each row is looked up by itself, and then found by its physical place.
 fn take() -> String {
     let (free, grant) = (was_ended("asked.kind", "asked.id", "asked.lock_hash"), grant("asked.", "clock.now"));
@@ -119,8 +149,9 @@ fn change_many(first: u8) -> String {
                    as shown (op, lock_hash, owner_id, verb, by),
                    lateral (select l.ctid as place from tenure_lock l where {held} for no key update skip locked) l
         ), changed as (
-            update tenure_lock l {change} from held, clock where l.ctid = held.place returning held.op, l.*
-        ), released as ({record})"
+            update tenure_lock l {change} from held, clock where l.ctid = held.place returning held.op, {}
+        ), released as ({record})",
+        lease("l.")
     )
 }
 
@@ -134,9 +165,10 @@ pub(super) static BOTH: Text = Text::new(|| {
     format!(
         "{CLOCK}{}{} select changed.*, null::bigint as granted, clock.now from changed, clock
           union all
-         select taken.op, (null::tenure_lock).*, taken.generation, clock.now from taken, clock",
+         select taken.op, {}, taken.generation, clock.now from taken, clock",
         take(),
-        change_many(13)
+        change_many(13),
+        no_lease()
     )
 });
 
@@ -144,15 +176,18 @@ pub(super) static BOTH: Text = Text::new(|| {
 pub(super) static CHECK: Text = Text::new(|| {
     let held = is_held("shown.lock_hash", "shown.owner_id", "clock.now");
     format!(
-        "{CLOCK} select shown.op, l.*, clock.now
+        "{CLOCK} select shown.op, {own}, clock.now
            from clock, unnest($2::bigint[], $3::bytea[], $4::text[]) as shown (op, lock_hash, owner_id),
-                lateral (select * from tenure_lock l where {held} limit 1) l"
+                lateral (select {own} from tenure_lock l where {held} limit 1) l",
+        own = lease("l.")
     )
 });
 
 /// One lock id, checked.
-pub(super) static CHECK_ONE: Text =
-    Text::new(|| format!("select l.*, n.now from {NOW}, tenure_lock l where {}", is_held("$2", "$3::text", "n.now")));
+pub(super) static CHECK_ONE: Text = Text::new(|| {
+    let held = is_held("$2", "$3::text", "n.now");
+    format!("select {}, n.now from {NOW}, tenure_lock l where {held}", lease("l."))
+});
 
 /// The physical place of the row of a live lock id `$2`, presented by the owner `$3`; it is locked. As a separate subquery it runs once,
 /// and the server finds the row by its place.
@@ -164,17 +199,18 @@ fn held_one() -> String {
 /// One lease, kept alive, extended or let expire.
 pub(super) static CHANGE_ONE: Text = Text::new(|| {
     let change = change("$4::int", "$5::bigint", "n.now");
-    format!("update tenure_lock l {change} from {NOW} where l.ctid = {} returning l.*, n.now", held_one())
+    format!("update tenure_lock l {change} from {NOW} where l.ctid = {} returning {}, n.now", held_one(), lease("l."))
 });
 
 /// One lease, released.
 pub(super) static RELEASE_ONE: Text = Text::new(|| {
     format!(
         "with released as (
-             update tenure_lock l set ended = true from {NOW} where l.ctid = {} returning l.*, n.now
+             update tenure_lock l set ended = true from {NOW} where l.ctid = {} returning {}, n.now
          ), past as ({})
-         select * from released",
+         select released.* from released",
         held_one(),
+        lease("l."),
         record_released("released")
     )
 });
@@ -210,7 +246,7 @@ pub(super) static TAKE_ANY: Text = Text::new(|| {
                        select l.ctid as place, not l.ended and l.expires_at > clock.now as alive
                          from tenure_lock l where l.kind = asked.kind and l.id = asked.id and l.slot = '' limit 1) l on true
         ), free as (
-            select l.*, known.place, known.lock_hash as to_lock_hash, known.owner_id as to_owner_id,
+            select {own}, known.place, known.lock_hash as to_lock_hash, known.owner_id as to_owner_id,
                    known.owner_name as to_owner_name, known.owner_role as to_owner_role, known.shown_as as to_shown_as,
                    known.ttl as to_ttl, known.idle_limit as to_idle_limit, known.most as to_most
               from known join tenure_lock l on l.ctid = known.place, clock
@@ -225,7 +261,7 @@ pub(super) static TAKE_ANY: Text = Text::new(|| {
               from free where not ended
                 on conflict (lock_hash) do nothing
         ), taken as (
-            update tenure_lock l {grant} from free, clock where l.ctid = free.place returning l.*
+            update tenure_lock l {grant} from free, clock where l.ctid = free.place returning {own}
         ), made as (
             insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
                                      since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
@@ -240,14 +276,16 @@ pub(super) static TAKE_ANY: Text = Text::new(|| {
              where known.place is null
              order by known.kind, known.id
                 on conflict do nothing
-            returning *
+            returning {made}
         )
         select null::bigint as op, taken.*, clock.now from taken, clock
          union all
         select null::bigint, made.*, clock.now from made, clock
          union all
-        select known.op, l.*, clock.now
+        select known.op, {own}, clock.now
           from known join tenure_lock l on l.ctid = known.place, clock
-         where known.alive and l.lock_hash <> known.lock_hash"
+         where known.alive and l.lock_hash <> known.lock_hash",
+        own = lease("l."),
+        made = lease("")
     )
 });

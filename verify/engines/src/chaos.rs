@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
+use testkit::tasks::{cargo, debian, root};
 use testkit::{Kind, Patroni};
 
-use crate::debian;
-use crate::engines::{self, Ready};
-use crate::patroni;
-use crate::servers::{cargo, root};
-use crate::steps::VERIFY;
+use crate::suites::{self, Ready};
+use crate::{VERIFY, patroni};
 
 /// One selection of packages and features, so that nothing is built anew.
 const BUILD: [&str; 4] = ["build", "--workspace", "--all-features", "--bin"];
@@ -65,7 +63,7 @@ fn started(program: &str, packages: &[&str], planted: bool, arguments: &[String]
             command.env(Patroni::VARIABLE, patroni::fetch()?);
         }
         if let Some(engine) = engine {
-            Ready::of(engines::by_name(engine)?)?.provide(&mut command);
+            Ready::of(suites::by_name(engine)?)?.provide(&mut command);
         }
     }
     command.arg(if planted { "planted" } else { "run" }).args(arguments).current_dir(root());

@@ -1,4 +1,7 @@
-//! Common code of the tasks: cargo, the project's folder, servers that end with the task.
+//! Common code of the project's tasks, in `xtask/` and `verify/`: cargo, the project's folder, Debian's packages, servers that end with the task.
+
+pub mod copy;
+pub mod debian;
 
 use std::any::Any;
 use std::env;
@@ -6,13 +9,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError};
+use crate::{DATABASE, Kind, MariaDb, Postgres, StartError};
 
 /// The cargo that runs us, or the one on the path.
 ///
 /// Without the variables that `cargo run` sets for this package: build scripts that depend on them (ring's does) would run again, and with
 /// them all crates above, whenever a developer uses `cargo xtask` and plain `cargo` in turns.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let of_package = |name: &OsString| {
         let name = name.to_string_lossy();
@@ -25,12 +28,15 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// The project's folder.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Starts a server; returns its URL, and a guard that stops it when it is dropped.
-pub(crate) fn start(kind: Kind) -> Result<(String, Box<dyn Any>), StartError> {
+///
+/// # Errors
+/// If it cannot be started.
+pub fn start(kind: Kind) -> Result<(String, Box<dyn Any>), StartError> {
     Ok(match kind {
         Kind::Postgres => {
             let server = Postgres::start()?;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode};
 
 use crate::chaos::{PACKAGES, built};
-use crate::debian;
-use crate::servers::root;
+use testkit::tasks::debian;
+use testkit::tasks::root;
 
 /// The databases that need one server, or none.
 const BACKENDS: [&str; 3] = ["sqlite", "postgres", "mariadb"];

@@ -6,20 +6,20 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::catalog::{Engine, Program};
+use crate::catalog::{Engine, Program};
 
 /// The folder in which tests find the programs of an engine.
-pub(super) fn folder(engine: &Path) -> PathBuf {
+pub(crate) fn folder(engine: &Path) -> PathBuf {
     engine.join("bin")
 }
 
 /// Whether they were prepared completely.
-pub(super) fn are_in(engine: &Path) -> bool {
+pub(crate) fn are_in(engine: &Path) -> bool {
     folder(engine).is_dir()
 }
 
 /// Replaces each program by a script, and puts all of them into one folder.
-pub(super) fn prepare(engine: &Engine, at: &Path) -> Result<(), String> {
+pub(crate) fn prepare(engine: &Engine, at: &Path) -> Result<(), String> {
     let failed = |what: &Path| {
         let what = what.display().to_string();
         move |error: std::io::Error| format!("{what}: {error}")
@@ -91,7 +91,7 @@ fn loader(at: &Path) -> Result<PathBuf, String> {
 }
 
 /// Under root, servers run as another user, who must be able to reach their programs.
-pub(super) fn can_be_entered(at: &Path) -> Result<(), String> {
+pub(crate) fn can_be_entered(at: &Path) -> Result<(), String> {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
     let closed = |folder: &&Path| fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o001 == 0);
     match at.ancestors().find(closed).filter(|_| is_root) {
@@ -105,7 +105,7 @@ pub(super) fn can_be_entered(at: &Path) -> Result<(), String> {
 }
 
 /// The version that the server prints.
-pub(super) fn version(engine: &Engine, at: &Path) -> Result<String, String> {
+pub(crate) fn version(engine: &Engine, at: &Path) -> Result<String, String> {
     let program = folder(at).join(engine.server);
     let output = Command::new(&program).arg("--version").output();
     let output = output.map_err(|error| format!("{}: {error}", program.display()))?;

@@ -2,45 +2,49 @@
 //! `target/engines`, started in a temporary folder on a free port, tested and stopped; the machine's own packages are not touched. And the
 //! suite of MariaDB on a Galera cluster, from the installed packages. And load with faults on clusters.
 
-mod catalog;
-mod clusters;
-mod debian;
-mod galera;
-mod programs;
-
 use std::any::Any;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError, status_within};
 
-use catalog::ENGINES;
-pub(crate) use catalog::Engine;
-use clusters::{LOADS, Load};
+use testkit::tasks::{cargo, root};
 
-use crate::servers::{cargo, root};
+use crate::catalog::{ENGINES, Engine};
+use crate::clusters::{LOADS, Load};
+use crate::{VERIFY, fetched, galera, programs};
 
 /// One engine takes a few minutes. One that hangs must fail with its name.
 const LONGEST: Duration = Duration::from_secs(25 * 60);
+
+/// MySQL Group Replication, three nodes, one of which accepts writes: its name for `--only`, and the test program on such a group.
+const GROUP: &str = "group-replication";
+const ACROSS_GROUP: [&str; 5] = ["test", "--workspace", "--all-features", "--test", "group_replication"];
 
 /// What can be tested.
 #[derive(Clone, Copy)]
 pub(crate) enum Chosen {
     Fetched(&'static Engine),
     Galera,
+    GroupReplication,
     Load(&'static Load),
 }
 
 impl Chosen {
     fn all() -> impl Iterator<Item = Self> {
-        ENGINES.iter().map(Chosen::Fetched).chain([Chosen::Galera]).chain(LOADS.iter().map(Chosen::Load))
+        ENGINES
+            .iter()
+            .map(Chosen::Fetched)
+            .chain([Chosen::Galera, Chosen::GroupReplication])
+            .chain(LOADS.iter().map(Chosen::Load))
     }
 
     fn name(self) -> &'static str {
         match self {
             Chosen::Fetched(engine) => engine.name,
             Chosen::Galera => galera::NAME,
+            Chosen::GroupReplication => GROUP,
             Chosen::Load(load) => load.name,
         }
     }
@@ -49,6 +53,9 @@ impl Chosen {
         match self {
             Chosen::Fetched(engine) => line(engine),
             Chosen::Galera => galera::line(),
+            Chosen::GroupReplication => {
+                format!("{}=… cd {VERIFY} && cargo {}", Kind::MariaDb.programs_variable(), ACROSS_GROUP.join(" "))
+            }
             Chosen::Load(load) => load.line(),
         }
     }
@@ -57,15 +64,10 @@ impl Chosen {
         match self {
             Chosen::Fetched(engine) => test(engine),
             Chosen::Galera => galera::test(),
+            Chosen::GroupReplication => test_group(),
             Chosen::Load(load) => load.run(),
         }
     }
-}
-
-/// Their names.
-#[cfg(test)]
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    Chosen::all().map(Chosen::name)
 }
 
 /// The one with this name, for the command line.
@@ -86,7 +88,8 @@ pub(crate) fn list() -> ExitCode {
         let from = format!("Debian {}: {}", engine.suite, engine.packages.join(" "));
         println!("{:<14} {from:<62} {}", engine.name, line(engine));
     }
-    println!("{:<14} {:<62} {}", galera::NAME, "the installed MariaDB, three nodes", galera::line());
+    println!("{:<14} {:<62} {}", galera::NAME, "the installed MariaDB, three nodes", Chosen::Galera.line());
+    println!("{GROUP:<14} {:<62} {}", "mysql-9.7, three nodes, one writes", Chosen::GroupReplication.line());
     for load in &LOADS {
         println!("{:<24} {:<52} {}", load.name, load.on, load.line());
     }
@@ -133,12 +136,25 @@ fn test(engine: &Engine) -> Result<String, String> {
     let mut command = cargo();
     command.args(arguments(engine)).current_dir(root());
     let server = ready.start(&mut command).map_err(|error| error.to_string())?;
-    let status = status_within(LONGEST, &mut command);
+    let passed = passes(&mut command, &ready.version);
     drop(server);
-    match status {
-        Ok(Some(status)) if status.success() => Ok(ready.version),
-        Ok(Some(status)) => Err(format!("{} ({status})", ready.version)),
-        Ok(None) => Err(format!("{}: it was ended after {} minutes", ready.version, LONGEST.as_secs() / 60)),
+    passed.map(|()| ready.version)
+}
+
+/// Runs the test on a group of servers, which it starts; returns the tested version.
+fn test_group() -> Result<String, String> {
+    let ready = Ready::of(by_name("mysql-9.7")?)?;
+    let mut command = cargo();
+    ready.provide(command.args(ACROSS_GROUP).current_dir(root().join(VERIFY)));
+    passes(&mut command, &ready.version).map(|()| ready.version)
+}
+
+/// Runs tests on a version of a server.
+pub(crate) fn passes(command: &mut Command, version: &str) -> Result<(), String> {
+    match status_within(LONGEST, command) {
+        Ok(Some(status)) if status.success() => Ok(()),
+        Ok(Some(status)) => Err(format!("{version} ({status})")),
+        Ok(None) => Err(format!("{version}: it was ended after {} minutes", LONGEST.as_secs() / 60)),
         Err(error) => Err(format!("cargo could not be started: {error}")),
     }
 }
@@ -158,7 +174,7 @@ impl Ready {
         let place = place.canonicalize().map_err(|error| format!("{}: {error}", place.display()))?;
         let folder = place.join(engine.name);
         if !programs::are_in(&folder) {
-            debian::fetch(engine, &place).map_err(|reason| {
+            fetched::fetch(engine, &place).map_err(|reason| {
                 format!(
                     "{} could not be fetched: {reason}; it comes from Debian's suite {} through apt-get: see that this machine \
                      reaches its Debian mirror, and repeat `cargo xtask engines --only {}`",
@@ -174,12 +190,12 @@ impl Ready {
     }
 
     /// Names its programs to a command that starts servers.
-    pub(crate) fn provide(&self, command: &mut std::process::Command) {
+    pub(crate) fn provide(&self, command: &mut Command) {
         command.env(self.kind.programs_variable(), &self.folder);
     }
 
     /// Starts a server, and sets a command's variables for it and for the programs of further servers.
-    pub(crate) fn start(&self, command: &mut std::process::Command) -> Result<Box<dyn Any>, StartError> {
+    pub(crate) fn start(&self, command: &mut Command) -> Result<Box<dyn Any>, StartError> {
         self.provide(command);
         let (url, server): (String, Box<dyn Any>) = match self.kind {
             Kind::Postgres => {
@@ -193,5 +209,18 @@ impl Ready {
         };
         command.env(self.kind.variable(), url);
         Ok(server)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_is_in_a_part_of_the_verification() {
+        let parts = std::fs::read_to_string(root().join("xtask/src/verify.rs")).expect("the parts");
+        let words: Vec<_> = parts.split([' ', '"']).collect();
+        let left_out: Vec<_> = Chosen::all().map(Chosen::name).filter(|name| !words.contains(name)).collect();
+        assert!(left_out.is_empty(), "no part runs {left_out:?}");
     }
 }

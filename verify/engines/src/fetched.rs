@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use super::catalog::Engine;
+use crate::catalog::Engine;
 
 /// The maximum age of the lists of a suite.
 const FRESH: Duration = Duration::from_secs(12 * 3600);
@@ -16,7 +16,7 @@ const TIMEOUT: &str = "30";
 
 /// Downloads the engine's packages with the libraries that they need, also the loader and libc, and unpacks them into
 /// `place/{name}`.
-pub(super) fn fetch(engine: &Engine, place: &Path) -> Result<(), String> {
+pub(crate) fn fetch(engine: &Engine, place: &Path) -> Result<(), String> {
     println!("==> {}: downloading {} from Debian's suite {}", engine.name, engine.packages.join(" "), engine.suite);
     let apt = Apt::of(engine.suite, &place.join("apt").join(engine.suite))?;
     apt.update()?;

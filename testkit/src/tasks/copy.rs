@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::servers::root;
+use super::root;
 
 /// Makes this folder a copy of the present project. Unchanged files are not touched, so that cargo does not rebuild them. Returns the
 /// absolute path.
 ///
 /// # Errors
 /// The path that could not be read or written.
-pub(crate) fn refresh(tree: &Path) -> Result<PathBuf, String> {
+pub fn refresh(tree: &Path) -> Result<PathBuf, String> {
     let files = files()?;
     for file in &files {
         let content = fs::read(root().join(file)).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -36,7 +36,10 @@ fn files() -> Result<BTreeSet<PathBuf>, String> {
 }
 
 /// Writes a file, unless it is unchanged.
-pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), String> {
+///
+/// # Errors
+/// The path that could not be written.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), String> {
     if fs::read(path).is_ok_and(|now| now == content) {
         return Ok(());
     }

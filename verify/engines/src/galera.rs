@@ -1,17 +1,14 @@
 //! A Galera cluster of three nodes that all accept writes, of the installed MariaDB: Debian's package has the provider. The suite of MariaDB
 //! runs on one node of it, as it declares, and what concerns several nodes has a test program of its own.
 
-use std::process::Command;
+use testkit::tasks::{cargo, debian, root};
+use testkit::{Galera, Kind};
 
-use testkit::{Galera, Kind, status_within};
-
-use super::LONGEST;
-use crate::debian;
-use crate::servers::{cargo, root};
-use crate::steps::VERIFY;
+use crate::VERIFY;
+use crate::suites::passes;
 
 /// Its name for `--only`.
-pub(super) const NAME: &str = "galera";
+pub(crate) const NAME: &str = "galera";
 
 /// The tests of the suite that declare one writer node: not `answers`, whose processes go through a proxy.
 const TESTS: [&str; 5] = ["mysql::", "--skip", "both::", "--skip", "mysql::answers::"];
@@ -26,12 +23,12 @@ fn suite() -> Vec<&'static str> {
 const ACROSS: [&str; 5] = ["test", "--workspace", "--all-features", "--test", "galera"];
 
 /// The command lines.
-pub(super) fn line() -> String {
+pub(crate) fn line() -> String {
     format!("{}=… cargo {}; cd {VERIFY} && cargo {}", Kind::MariaDb.variable(), suite().join(" "), ACROSS.join(" "))
 }
 
 /// Runs both; returns the tested version.
-pub(super) fn test() -> Result<String, String> {
+pub(crate) fn test() -> Result<String, String> {
     debian::install(&[Kind::MariaDb.package()])?;
     let galera = Galera::start(3, &[("max_connections", "400")]).map_err(|error| error.to_string())?;
     let version = "select concat(version(), ', Galera ', variable_value) from information_schema.global_status \
@@ -42,13 +39,4 @@ pub(super) fn test() -> Result<String, String> {
     drop(galera);
     passes(cargo().args(ACROSS).current_dir(root().join(VERIFY)), &version)?;
     Ok(version)
-}
-
-fn passes(command: &mut Command, version: &str) -> Result<(), String> {
-    match status_within(LONGEST, command) {
-        Ok(Some(status)) if status.success() => Ok(()),
-        Ok(Some(status)) => Err(format!("{version} ({status})")),
-        Ok(None) => Err(format!("{version}: it was ended after {} minutes", LONGEST.as_secs() / 60)),
-        Err(error) => Err(format!("cargo could not be started: {error}")),
-    }
 }

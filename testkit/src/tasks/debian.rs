@@ -2,8 +2,11 @@
 
 use std::process::{Command, Output, Stdio};
 
-/// Ensures that these packages are installed, or returns what to do.
-pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
+/// Ensures that these packages are installed.
+///
+/// # Errors
+/// What to do.
+pub fn install(packages: &[&str]) -> Result<(), String> {
     let missing: Vec<_> = packages.iter().copied().filter(|package| !is_installed(package)).collect();
     if missing.is_empty() {
         return Ok(());

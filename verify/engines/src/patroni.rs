@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::servers::root;
+use testkit::tasks::root;
 
 /// With the client of etcd, and the driver for PostgreSQL.
 const PACKAGES: [&str; 2] = ["patroni[etcd3]>=4.1", "psycopg[binary]"];

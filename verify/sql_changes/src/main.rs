@@ -1,4 +1,4 @@
-//! `cargo xtask sql-changes`: makes each change of `sql_changes.txt` in a copy of the project, one after the other, and expects its test to
+//! `cargo xtask sql-changes`: makes each change of `changes.txt` in a copy of the project, one after the other, and expects its test to
 //! fail. cargo-mutants (`cargo xtask mutants`) changes expressions of Rust; the rules of a statement of SQL are text.
 //!
 //! The copy is below `target/sql-changes` and stays with its build. The tests start the servers that they need.
@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
+use clap::Parser;
+use testkit::tasks::{cargo, copy, debian, root};
 use testkit::{Kind, status_within};
 
-use crate::servers::{cargo, root};
-use crate::{copy, debian};
-
-const CHANGES: &str = include_str!("sql_changes.txt");
+const CHANGES: &str = include_str!("../changes.txt");
 
 /// A test that hangs has failed.
 const LONGEST_TEST: Duration = Duration::from_secs(4 * 60);
@@ -45,9 +44,17 @@ enum Outcome {
     DidNotCompile,
 }
 
-/// Makes the changes with one of these texts in their rule or test, or all.
-pub(crate) fn run(only: &[String]) -> ExitCode {
-    match make_all(only) {
+/// Makes each change in a copy of the project, and sees its test fail
+#[derive(Parser)]
+#[command(name = "sql-changes")]
+struct Arguments {
+    /// Only changes with this in their rule or test; may be given several times
+    #[arg(long, value_name = "SUBSTRING")]
+    only: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    match make_all(&Arguments::parse().only) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             println!("FAILED sql-changes: {reason}");
@@ -56,12 +63,13 @@ pub(crate) fn run(only: &[String]) -> ExitCode {
     }
 }
 
+/// Makes the changes with one of these texts in their rule or test, or all.
 fn make_all(only: &[String]) -> Result<(), String> {
     let mut changes = changes(CHANGES)?;
     let is_in = |change: &Change<'_>, text: &str| [change.rule, change.program, change.test].join(" ").contains(text);
     changes.retain(|change| only.is_empty() || only.iter().any(|text| is_in(change, text)));
     if changes.is_empty() {
-        return Err(format!("no rule and no test of xtask/src/sql_changes.txt contains {}", only.join(" or ")));
+        return Err(format!("no rule and no test of verify/sql_changes/changes.txt contains {}", only.join(" or ")));
     }
     debian::install(&[Kind::Postgres.package(), Kind::MariaDb.package()])?;
     let folder = root().join("target/sql-changes");
@@ -187,7 +195,7 @@ fn changes(text: &str) -> Result<Vec<Change<'_>>, String> {
 }
 
 fn change<'a>(lines: &[&'a str]) -> Result<Change<'a>, String> {
-    let wrong = |why: &str| format!("xtask/src/sql_changes.txt: {why}: {}", lines.join(" / "));
+    let wrong = |why: &str| format!("verify/sql_changes/changes.txt: {why}: {}", lines.join(" / "));
     let [rule, edited @ .., test] = lines else { return Err(wrong("a change has a rule, edits and a test")) };
     let (program, test) = test
         .strip_prefix("test ")
