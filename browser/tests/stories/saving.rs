@@ -156,11 +156,14 @@ async fn a_server_that_fails_or_is_busy_leaves_the_text_where_it_is() {
     let story = Story::begin().await;
     let minji = types_a_message(&story, "minji", "en", "Still here").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
+    const COLOUR: &str = "getComputedStyle(document.querySelector('.banner.lease')).backgroundColor";
+    let calm: String = minji.finds(COLOUR).await;
     let failing = "(window.send = fetch, window.answers = 500, window.fetch = (url, options) => /beat/.test(url) || !window.answers
         ? send(url, options) : Promise.resolve(new Response('', { status: window.answers })), null)";
     minji.finds::<()>(failing).await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('wrong on our side')").await;
+    assert_ne!(minji.finds::<String>(COLOUR).await, calm, "that is no calm message");
     minji.finds::<()>("(window.answers = 503, null)").await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('busy')").await;
