@@ -117,7 +117,7 @@ async fn works_on_while_tables_widen(url: &str) {
     work.round("before/2").await;
     let widen = async {
         for table in OURS.into_iter().chain(["orders"]) {
-            by_hand(&other, format!("alter table {table} add column later varchar(20)")).await;
+            by_hand(&other, format!("alter table {table} add column later text")).await;
         }
     };
     tokio::join!(work.round("during"), widen);
@@ -151,7 +151,7 @@ async fn own_statement_is_prepared_again(url: &str) {
         all().await.unwrap();
     }
     let other = Database::connect_with(url, options()).await.unwrap();
-    by_hand(&other, "alter table orders add column later varchar(20)".to_owned()).await;
+    by_hand(&other, "alter table orders add column later text".to_owned()).await;
     let _refused_or_not = all().await;
     for _ in 0..3 {
         all().await.unwrap();
