@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use tenure::{
     Database, Error, LockKey, LockManager, LockMode, Owner, Version, Wait,
-    error::{DatabaseError, UpdateError},
     db::ConnectOptions,
+    error::{DatabaseError, UpdateError},
 };
 use testkit::{DATABASE, MariaDb};
 use tokio::task::JoinSet;

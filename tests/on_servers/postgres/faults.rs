@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use tenure::{
     Database, Error, LockId, LockKey, LockManager, LockMode, Owner, Version, Wait,
-    error::{DatabaseError, LockError, UpdateError},
     db::ConnectOptions,
+    error::{DatabaseError, LockError, UpdateError},
 };
 use testkit::{DATABASE, Postgres};
 

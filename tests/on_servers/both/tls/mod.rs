@@ -10,8 +10,8 @@ mod urls;
 
 use tenure::{
     Database, LockKey, LockManager, Owner,
-    error::DatabaseError,
     db::{CertificateCheck, ConnectOptions, Transport},
+    error::DatabaseError,
 };
 
 use certificates::Authority;
