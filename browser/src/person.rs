@@ -81,6 +81,11 @@ impl Person {
         // The attribute is changed as soon as the form exists: before any module runs.
         let source = "new MutationObserver(() => document.querySelectorAll('[data-heartbeat-ms]')
             .forEach((form) => (form.dataset.heartbeatMs = 500))).observe(document, { childList: true, subtree: true })";
+        self.runs_before_each_page(source).await;
+    }
+
+    /// Pages that are opened from now on run this before any script of theirs.
+    pub async fn runs_before_each_page(&self, source: &str) {
         self.browser_is_told("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
     }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use shop::domain::{Money, Order, OrderLine, OrderNo, Product};
 use shop::{Accounts, Settings, Shop};
 use tempfile::TempDir;
-use tenure::{Database, Loaded, LockKey, Repository, clock::ManualClock, db::ConnectOptions, lease::Holder};
+use tenure::{
+    Database, Loaded, LockKey, LockMode, Repository, Transaction, clock::ManualClock, db::ConnectOptions, lease::Holder,
+};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -85,6 +87,16 @@ impl Story {
     /// The version of [`ORDER`].
     pub async fn versions(&self) -> i64 {
         self.loaded().await.version().number()
+    }
+
+    /// A transaction that has written [`ORDER`] and does not end: until then nothing else can be written.
+    pub async fn writes_without_an_end(&self) -> Transaction {
+        let orders = Repository::<Order>::new(self.shop.database());
+        let mut tx = self.shop.database().begin().await.expect("the shop's database");
+        let no = OrderNo::new(ORDER).expect("a number");
+        let found = orders.find(&mut tx, &no, LockMode::PessimisticForceIncrement).await;
+        drop(found.expect("nobody else is there").expect("the order is there"));
+        tx
     }
 
     /// Deletes [`ORDER`] in the database.

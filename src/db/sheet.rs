@@ -41,8 +41,9 @@ pub(crate) struct Sheet {
     pub or_nothing: fn(&str, &str) -> String,
     /// Whether three columns are after a place in their order, by three parameters; or else: before it, or there.
     pub after: fn([&str; 3], [&str; 3], bool) -> String,
-    /// The rows of a parameter, which is a list in JSON, as rows `new` with these columns.
-    pub list: fn(&str, &[db::Column]) -> String,
+    /// The rows of a parameter, which is a list in JSON, as rows `new` with these columns. Another parameter is their number, which informs
+    /// the planner: it would expect many rows of a function, and join those with the whole table.
+    pub list: fn(&str, &str, &[db::Column]) -> String,
     /// The greatest of several values.
     pub greatest: &'static str,
     /// The least of several values.
@@ -175,7 +176,7 @@ pub(crate) static PLAIN: Sheet = Sheet {
     new: |text| text.to_owned(),
     or_nothing: |_, _| String::new(),
     after: |_, _, _| String::new(),
-    list: |place, _| place.to_owned(),
+    list: |place, _, _| place.to_owned(),
     greatest: "greatest",
     least: "least",
     key_text: |text| text.to_owned(),

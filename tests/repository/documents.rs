@@ -116,6 +116,18 @@ fn every_guarantee_names_tests_and_rooms_that_are_there() {
 }
 
 #[test]
+fn every_gesture_at_a_form_names_tests_that_are_there() {
+    let functions = functions();
+    let rows = rows("docs/evidence/forms.md");
+    assert!(rows.len() > 30, "the tables are not found");
+    for row in &rows {
+        let [gesture, tests] = &row[..] else { panic!("{row:?} has no two cells") };
+        assert!(tests.contains("::"), "{gesture}: no test");
+        assert_eq!(missing(tests, &functions), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn every_requirement_has_a_verdict_and_evidence() {
     const VERDICTS: [&str; 3] = ["met", "not met", "n/a"];
     let (functions, files) = (functions(), files());

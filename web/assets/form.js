@@ -24,7 +24,18 @@ export const fields = (form) =>
 	);
 
 /** Whether an event is about this form: of one of its fields, or of an editor inside it. */
-export const isIn = (form, target) => [...form.elements].includes(target) || form.contains(target);
+export const isIn = (form, target) => target.form === form || Node.prototype.contains.call(form, target);
+
+/** Runs it at once, and while it is called again and again, only twice a second: a key must not cost more in a longer text. */
+export function spaced(run) {
+	let timer, isDue;
+	const go = () => {
+		run();
+		isDue = false;
+		timer = setTimeout(() => ((timer = 0), isDue && go()), 500);
+	};
+	return () => (timer ? (isDue = true) : go());
+}
 
 /** The time of day, as the page writes it: `data-time-zone` and `data-hour-cycle` of the element with the text. */
 export function clock(at, { timeZone, hourCycle = "h23" }) {

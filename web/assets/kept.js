@@ -1,6 +1,6 @@
 // Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
 
-import { clock } from "./form.js";
+import { clock, spaced } from "./form.js";
 import { drafts, drop } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
@@ -37,14 +37,14 @@ export function showKept(box) {
 export function count(field) {
 	const counter = field.closest(".field, label, form")?.querySelector("[data-tenure-counter]");
 	const most = +field.dataset.tenureCount;
-	const say = () => {
+	const say = spaced(() => {
 		const count = [...field.value].length;
 		const numbers = { count, max: most, over: count - most };
 		const words = count > most ? counter.dataset.textOver : counter.dataset.textCount;
 		counter.hidden = count < most * 0.8;
 		counter.toggleAttribute("data-tenure-over", count > most);
 		counter.textContent = words.replace(/{(\w+)}/g, (_, name) => numbers[name].toLocaleString(document.documentElement.lang || []));
-	};
+	});
 	field.addEventListener("input", say);
 	say();
 }

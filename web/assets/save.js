@@ -7,8 +7,6 @@ import { adopt, bare, hidden, isIn, near, refresh, request } from "./form.js";
 import { RETRY_MS, WAIT_MS } from "./lease.js";
 import { values } from "./text.js";
 
-const isBusy = (status) => !status || /^(429|502|503|504)$/.test(status);
-
 /** How the browser would send the form, or nothing if it does that itself: into a dialog, another window, an address. */
 function way(form, submitter) {
 	const of = (name) => {
@@ -35,22 +33,26 @@ function go(next) {
 	location.reload();
 }
 
+/** Until another try makes sense: after a while, when the connection is back, or when it is ended. */
+const pause = (ms, signal) =>
+	new Promise((go) => {
+		setTimeout(go, ms);
+		for (const [target, type] of [[globalThis, "online"], [signal, "abort"]]) target.addEventListener(type, go, { once: true });
+	});
+
 export function saveFrom(element, lease, text) {
 	const form = bare(element);
-	const part = (name) => near(form, name) ?? document.createElement("button");
-	const [check, stop] = ["check", "stop"].map(part);
+	const [check, stop] = ["check", "stop"].map((name) => near(form, name) ?? document.createElement("button"));
 	let sending, isTyping;
 
-	/** Until another try makes sense: after a while, when the connection is back, or when the person asks for it. */
-	const pause = (tries, signal) =>
-		new Promise((go) => {
-			const limit = setTimeout(go, RETRY_MS[Math.min(tries, 3)]);
-			for (const [target, type] of [[globalThis, "online"], [check, "click"], [signal, "abort"]])
-				target.addEventListener(type, () => (clearTimeout(limit), go()), { once: true });
-		});
+	/** The outcome is not known yet: the person can ask now, or go on. */
+	function wait(words) {
+		lease.saving(words);
+		check.hidden = stop.hidden = false;
+	}
 
 	/** Sends it until there is an answer; returns that, and what was sent. */
-	async function deliver(submitter, { url, isMultipart }, signal) {
+	async function deliver(submitter, { url, isMultipart }, stopped) {
 		let sent, data, isUnknown;
 		const take = () => ([isTyping, sent, data] = [false, values(form), new FormData(element, submitter)]);
 		// A field that the page itself changes, such as a clock, is not typed.
@@ -58,66 +60,55 @@ export function saveFrom(element, lease, text) {
 		take();
 		for (let tries = 0; ; tries++) {
 			const once = new AbortController();
-			for (const [target, type] of [[check, "click"], [signal, "abort"]])
-				target.addEventListener(type, () => once.abort(), { once: true });
-			// The outcome is unknown: it may be saved, or in flight. Keep waiting for the answer.
-			const slow = setTimeout(() => (lease.say(lease.text.textUnknown), (check.hidden = stop.hidden = false)), WAIT_MS);
+			check.onclick = () => once.abort();
+			const signal = AbortSignal.any([once.signal, stopped]);
+			const slow = setTimeout(() => wait(lease.text.textUnknown), WAIT_MS);
 			const isOnline = navigator.onLine;
-			const answer = await request(url, { method: "POST", body: encoded(data, isMultipart), signal: once.signal });
+			const answer = await request(url, { method: "POST", body: encoded(data, isMultipart), signal });
 			clearTimeout(slow);
-			if (signal.aborted) return {};
+			if (stopped.aborted) return {};
 			// The cookies were cleared: the form gets a token of the browser's new session, once.
 			if (answer.code === "csrf-failed" && !tries && (await refresh(form, ["csrf"]))) data.set("csrf", hidden(form, "csrf"));
 			// What was typed meanwhile takes the place of what was refused.
 			else if (answer.next && !answer.done && isNewer()) take();
-			else if (!isBusy(answer.status)) return { answer, sent, isNewer };
+			else if (answer.status && !/^(429|502|503|504)$/.test(answer.status)) return { answer, sent, isNewer };
 			else {
 				// Without an answer it may have arrived all the same: only a request that was never sent is known not to.
 				isUnknown ||= answer.status ? /50[24]/.test(answer.status) : isOnline;
-				lease.say(isUnknown ? lease.text.textUnknown : answer.status ? lease.text.textBusy : lease.text.textUnsent);
-				check.hidden = stop.hidden = false;
-				await pause(tries, signal);
+				wait(isUnknown ? lease.text.textUnknown : answer.status ? lease.text.textBusy : lease.text.textUnsent);
+				await pause(RETRY_MS[Math.min(tries, 3)], signal);
 			}
-			if (signal.aborted) return {};
+			if (stopped.aborted) return {};
 		}
 	}
 
 	async function send(submitter, how) {
-		const label = submitter?.textContent;
 		sending = new AbortController();
-		const { signal } = sending;
-		lease.pause();
 		text.wait(true);
-		lease.say(lease.text.textSaving);
-		if (submitter) submitter.textContent = lease.text.textSaving;
-		const { answer, sent, isNewer } = await deliver(submitter, how, signal);
-		if (answer?.next && !(answer.done && isNewer())) {
-			if (answer.done) text.done();
-			else text.close(true);
-			lease.leave();
-			return go(answer.next);
-		}
+		lease.saving(lease.text.textSaving);
+		const { answer, sent, isNewer } = await deliver(submitter, how, sending.signal);
+		const isNext = answer?.next && answer.done && isNewer();
+		if (isNext) text.rebase(sent);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
-		const isNext = answer?.next && answer.version && (await refresh(form, ["csrf", "form_id", "lid"]));
-		if (answer?.next) text.rebase(sent);
-		if (answer?.next && !isNext) {
+		if (answer?.next && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
+			if (!answer.done) text.sent();
+			else if (!isNext) text.done();
 			lease.leave();
 			return go(answer.next);
 		}
 		sending = null;
 		check.hidden = stop.hidden = true;
-		if (submitter) submitter.textContent = label;
 		text.wait(false);
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
 		if (!isNext) return lease.goOn(answer ? answer.detail || failed : textStopped, answer?.status);
 		adopt(form, { version: answer.version });
-		text.close();
+		text.save();
 		lease.restart();
 	}
 
 	stop.addEventListener("click", () => sending?.abort());
-	addEventListener("input", ({ target }) => (isTyping ||= isIn(form, target)));
+	addEventListener("input", ({ target }) => (isTyping ||= isIn(element, target)));
 	// On the window: listeners of the application that cancel the submit run first.
 	addEventListener("submit", (event) => {
 		if (event.target !== element || event.defaultPrevented) return;

@@ -2,31 +2,27 @@
 //
 // A draft contains its person, its form and its version, the earlier values of the fields, and the typed text.
 // It is restored into the fields only if person, form and version are the same. For another version it is sent to
-// the server, which shows it beside the changes since. Text that the browser itself restores is removed again.
+// the server, which shows it beside the changes since.
 //
-// Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, at sign-out,
-// and after a day. A dropped one can be restored for ten minutes.
+// Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, when their person
+// signs out, and after a day. A dropped one can be restored for ten minutes.
 
-import { bare, clock, fields, hidden, isIn, near } from "./form.js";
+import { bare, clock, fields, hidden, isIn, near, spaced } from "./form.js";
 
 const KEY = "tenure draft ";
-const ERASED = "tenure erased"; // When the person signed out: tells the other tabs.
+const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
 const MOST = 20; // Of all drafts in this browser: the oldest go first.
 
 const isTick = ({ type }) => /checkbox|radio/.test(type);
-const chosen = (field, is) => Array.from(field.options, (option) => option[is] && option.value).filter((value) => value !== false);
+const chosen = (field, is) => Array.from(field.options).filter((option) => option[is]).map(({ value }) => value);
 const now = (field) => (field.options ? chosen(field, "selected") : isTick(field) ? field.checked : field.value);
 
 /** What was saved from this page, by field; and what an editor's hidden field had at first, because it forgets that. */
 const saved = new WeakMap();
-
-/** To be called first: a hidden field forgets the value that it was rendered with. */
-export function begin(form) {
-	for (const field of fields(form)) if (field.type === "hidden" && !("base" in field.dataset)) saved.set(field, field.value);
-}
+for (const field of document.querySelectorAll("input[type=hidden][data-tenure-text]:not([data-base])")) saved.set(field, field.value);
 
 /** The aggregate's value: the rendered value, unless the page was rendered with other text (then data-base has it). */
 function base(field) {
@@ -41,23 +37,26 @@ function read(form, of) {
 	return values;
 }
 
-/** Puts values into fields, by name; names that the form does not have are ignored. */
-export function write(form, values) {
+/** Calls it with each field and its value, by name; names that the form does not have are ignored. */
+function each(form, values, use) {
 	const rest = Object.assign(Object.create(null), structuredClone(values));
 	for (const field of fields(form)) {
 		const value = rest[field.name]?.shift();
-		if (value === undefined) continue;
-		if (field.options) for (const option of field.options) option.selected = value.includes(option.value);
-		else field[isTick(field) ? "checked" : "value"] = value;
-		if (field.type === "hidden") field.dispatchEvent(new Event("change", { bubbles: true }));
+		if (value !== undefined) use(field, value);
 	}
+}
+
+function write(field, value) {
+	if (field.options) for (const option of field.options) option.selected = value.includes(option.value);
+	else field[isTick(field) ? "checked" : "value"] = value;
+	if (field.type === "hidden") field.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
 export const values = (form) => read(form, now);
 
 /** The typed text: only the fields that differ from the aggregate. */
 export function typed(form) {
-	const [before, after] = [read(form, base), read(form, now)];
+	const [before, after] = [read(form, base), values(form)];
 	const changed = Object.entries(after).filter(([name, value]) => `${value}` !== `${before[name]}`);
 	return changed.length > 0 && Object.fromEntries(changed);
 }
@@ -77,10 +76,10 @@ export function drafts() {
 		const draft = store(() => JSON.parse(localStorage[key]));
 		const age = Date.now() - (draft?.dropped ?? draft?.at);
 		if (age >= 0 && age < (draft.dropped ? DROPPED_MS : DAY_MS)) found.push({ ...draft, key });
-		else store(() => localStorage.removeItem(key));
+		else remove({ key });
 	}
 	found.sort((a, b) => b.at - a.at);
-	for (const { key } of found.splice(MOST)) store(() => localStorage.removeItem(key));
+	found.splice(MOST).forEach(remove);
 	return found;
 }
 
@@ -90,33 +89,25 @@ const fresh = () => `${KEY}${Date.now().toString(36)}-${Math.random().toString(3
 const remove = ({ key }) => store(() => localStorage.removeItem(key));
 const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringify(draft)));
 
+/** A draft whose text was dropped: it can be restored for a while. */
+export const drop = (draft) => put({ ...draft, dropped: Date.now() });
+
+/** The drafts of a person that signing out erases. */
+export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
+
 let isErased = false;
 
-/** Signing out erases the drafts of all persons in this browser. */
-export function erase() {
+export function erase(person) {
 	isErased = true;
 	store(() => sessionStorage.removeItem(LEFT));
-	for (const key of store(() => Object.keys(localStorage)) ?? []) if (key.startsWith(KEY)) remove({ key });
+	draftsOf(person).forEach(remove);
 	store(() => (localStorage[ERASED] = Date.now()));
 }
 
 // Another tab signed out: this one does not write its text again, until there is a key.
 addEventListener("storage", ({ key }) => (isErased ||= key === ERASED));
 
-/** The drafts of a form, once it was saved. */
-export function forget(formId) {
-	for (const draft of drafts()) if (draft.form_id === formId) remove(draft);
-}
-
-/** A draft whose text was dropped: it can be restored for a while. */
-export const drop = (draft) => put({ ...draft, dropped: Date.now() });
-
-/** All drafts of a form, as one. */
-export function dropAll(formId) {
-	for (const draft of drafts()) if (draft.form_id === formId) drop(draft);
-}
-
-/** Keeps the text of this form. `onWrite` is called after a draft was put into the fields. */
+/** Keeps the text of this form, if it can be restored. `onWrite` is called after a draft was put into the fields. */
 export function keepText(element, onWrite) {
 	const form = bare(element);
 	const { person, tenureForm: form_key, restore } = form.dataset;
@@ -124,24 +115,10 @@ export function keepText(element, onWrite) {
 	const key = fresh();
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
-	const touched = new Set();
 	const here = location.pathname + location.search;
-	let offer, shown, closed, isSent;
-
-	// The browser restores fields after a reload and Back only. In another page they have what was typed before this script had loaded.
-	const isReturn = () => /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
-
-	/** The browser restores fields by itself, on any version of the page: only text that a person typed here stays. */
-	function settle() {
-		if (!isReturn()) return;
-		const drawn = (field) => (field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue);
-		const own = fields(form).filter((field) => !touched.has(field) && `${now(field)}` !== `${drawn(field)}`);
-		for (const field of own) {
-			if (field.options) for (const option of field.options) option.selected = option.defaultSelected;
-			else if (isTick(field)) field.checked = field.defaultChecked;
-			else field.value = field.defaultValue;
-		}
-	}
+	const isReturn = /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
+	let offer, shown, isSent;
+	let isClosed = !restore;
 
 	const draftOf = (text) => ({
 		key, at: Date.now(), page: here, person, form: form_key, form_id: form_id(), version: version(),
@@ -149,60 +126,67 @@ export function keepText(element, onWrite) {
 	});
 
 	function save() {
-		if (isErased || closed) return;
+		if (isErased || isClosed) return;
 		const text = typed(form);
 		if (text) put(draftOf(text));
 		else remove({ key });
 	}
 
-	function show(state) {
-		if (!box) return;
+	const ofThisForm = () => drafts().filter((draft) => draft.form_id === form_id());
+
+	function close() {
+		isClosed = true;
+		ofThisForm().forEach(remove);
+		remove({ key });
+	}
+
+	function show(state, draft) {
+		offer = draft;
 		shown = state;
+		if (!box) return;
 		box.hidden = false;
 		const time = clock(state === "dropped" ? offer.dropped : offer.at, box.dataset);
-		part("text").textContent = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`].replace("{time}", time);
+		part("text").textContent = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`]?.replace("{time}", time);
 		part("restore").hidden = state === "back";
 		part("discard").hidden = state === "dropped";
 	}
 
+	const wait = (isSaving) => box && (box.hidden = isSaving || !shown);
 	const isOfNow = (draft) => draft.version === version();
-	const isShown = (draft) => Object.entries(draft.typed).every(([name, value]) => `${value}` === `${values(form)[name]}`);
+	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name]));
+	const isShown = (draft) => agrees(draft, (value, there) => `${value}` === `${there}`);
 	/** Whether there is a field for all of the typed text: rows may have been added to the form then. */
-	const fits = (draft) =>
-		isOfNow(draft) && Object.entries(draft.typed).every(([name, value]) => value.length === values(form)[name]?.length);
+	const fits = (draft) => isOfNow(draft) && agrees(draft, (value, there) => value.length === there?.length);
 
 	function fill(draft, isOfThisPage) {
 		// Text that was typed here meanwhile is not lost: it is offered in turn, also after this form was saved.
-		const other = !isOfThisPage && typed(form);
-		if (other) put({ ...draftOf(other), key: fresh(), form_id: "" });
-		write(form, draft.typed);
-		for (const field of fields(form)) if (field.name in draft.typed) touched.add(field);
+		const text = !isOfThisPage && typed(form);
+		const other = text && { ...draftOf(text), key: fresh(), form_id: "" };
+		each(form, draft.typed, write);
 		remove(draft);
-		offer = draft;
 		save();
-		show("back");
+		if (!other || isShown(other)) show("back", draft);
+		else {
+			put(other);
+			show("replaced", other);
+		}
 		onWrite?.();
 	}
 
-	/** Typed on another version: the server shows it beside the current one. */
+	/** Typed on another version: the server shows it beside the current one. The draft stays until the next page has its text. */
 	function send(draft) {
-		const post = Object.assign(document.createElement("form"), { method: "post", hidden: true });
-		post.setAttribute("action", restore);
-		const add = (name, value) => post.append(Object.assign(document.createElement("input"), { name, value }));
-		const all = { ...draft.base, ...draft.typed };
-		for (const [name, list] of Object.entries(all))
-			for (const value of list) if (value !== false) add(name, value === true ? "on" : value);
-		for (const name of ["csrf", "lid"]) add(name, hidden(form, name));
-		// The form in which it was typed, and the form in which it continues.
-		add("form_id", draft.form_id || form_id());
-		add("next-form", form_id());
-		add("version", draft.version);
-		add("person", person);
-		add("edit-first", "1");
 		save();
-		closed = true;
+		isClosed = true;
+		const own = Object.fromEntries(["csrf", "lid"].map((name) => [name, [hidden(form, name)]]));
+		// The form in which it was typed, and the form in which it continues.
+		const forms = { form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };
+		const all = { ...draft.base, ...draft.typed, ...own, ...forms, "edit-first": ["1"] };
+		const post = Object.assign(document.createElement("form"), { method: "post", action: restore });
+		post.addEventListener("formdata", ({ formData }) => {
+			for (const [name, list] of Object.entries(all))
+				for (const value of list) if (value !== false) formData.append(name, value === true ? "on" : value);
+		});
 		document.body.append(post);
-		// The draft stays until the next page has the text in its fields.
 		post.submit();
 	}
 
@@ -216,79 +200,74 @@ export function keepText(element, onWrite) {
 	function discard() {
 		// The restored text is removed again; other typed text stays.
 		const before = read(form, base);
-		if (values(form) && isShown(offer)) write(form, Object.fromEntries(Object.keys(offer.typed).map((name) => [name, before[name]])));
-		offer = { ...offer, dropped: Date.now() };
-		put(offer);
+		if (isShown(offer)) each(form, Object.fromEntries(Object.keys(offer.typed).map((name) => [name, before[name]])), write);
+		const dropped = { ...offer, dropped: Date.now() };
+		put(dropped);
 		save();
-		show("dropped");
+		show("dropped", dropped);
 	}
 
+	/** What was typed into this form before: in this tab it is restored after a reload and Back, otherwise offered. */
 	function look() {
 		const own = store(() => sessionStorage[`tenure page ${form_key}`]);
 		store(() => (sessionStorage[`tenure page ${form_key}`] = key));
 		const mine = drafts().filter((draft) => draft.person === person && draft.form === form_key && draft.key !== key);
 		// This page as it was left: the text with which it was drawn is older than that.
-		const last = isReturn() && mine.find((draft) => draft.key === own);
+		const last = isReturn && mine.find((draft) => draft.key === own);
 		const isOfThisPage = last && last.page === here;
-		if (isOfThisPage && last.dropped) {
-			write(form, read(form, base));
-			for (const field of fields(form)) touched.add(field);
-		}
+		if (isOfThisPage && last.dropped) each(form, read(form, base), write);
 		save();
-		// The server answered it with this page, which was rendered with the text.
-		const isAnswer = (draft) => draft.key === own && draft.sent && !isReturn() && typed(form);
-		// In the fields already: the page restored it, or it was saved.
-		const isHere = (draft) => isAnswer(draft) || isShown(draft);
+		// In the fields already: the page restored it, it was saved, or the server's answer to it is this page.
+		const isHere = (draft) => (draft.key === own && draft.sent && !isReturn && typed(form)) || isShown(draft);
 		const open = mine.filter((draft) => !isHere(draft));
-		for (const draft of mine.filter(isHere)) remove(draft);
-		offer = open.find((draft) => !draft.dropped) ?? open[0];
-		if (!offer) return;
-		if (offer === last && fits(offer) && !offer.dropped && (isOfThisPage || !typed(form))) fill(offer, isOfThisPage);
-		else show(offer.dropped ? "dropped" : isOfNow(offer) ? "found" : "older");
+		mine.filter(isHere).forEach(remove);
+		const found = open.find((draft) => !draft.dropped) ?? open[0];
+		if (!found) return;
+		if (found === last && fits(found) && !found.dropped && (isOfThisPage || !typed(form))) fill(found, isOfThisPage);
+		else show(found.dropped ? "dropped" : isOfNow(found) ? "found" : "older", found);
 	}
 
-	// With each key: a tab may be closed or crash at any time, and does not always say so.
-	addEventListener("input", ({ target, isTrusted }) => {
-		if (!isIn(form, target)) return;
-		if (isTrusted) touched.add(target);
+	// While it is typed: a tab may be closed or crash at any time, and does not always say so.
+	const keep = spaced(save);
+	addEventListener("input", ({ target }) => {
+		if (!isIn(element, target)) return;
 		isErased = isSent = false;
-		save();
+		// It is edited further: what came back is not there to be dropped any more.
+		if (shown === "back") {
+			shown = "";
+			wait(false);
+		}
+		keep();
 	});
+	for (const type of ["pagehide", "visibilitychange"]) addEventListener(type, save, true);
 	part("restore").addEventListener("click", restoreDraft);
 	part("discard").addEventListener("click", discard);
-	addEventListener("pagehide", save);
-	document.addEventListener("visibilitychange", save);
-	addEventListener("pageshow", (event) => event.persisted || settle());
-	settle();
-	look();
+	if (restore) look();
 
 	return {
-		/** It was saved, or left: nothing is to be kept any more. */
-		done() {
-			closed = true;
-			forget(form_id());
-			remove({ key });
-		},
-		/** The page is left after an answer (then it was sent), or is another form from here on: the next page, or that form, has the text. */
-		close(sent) {
-			isSent = sent;
+		/** It was saved: nothing is to be kept any more. */
+		done: close,
+		/** It was answered with another page, which has the text. */
+		sent() {
+			isSent = true;
 			save();
 		},
 		/** These values were saved: what differs from them is the next change. */
 		rebase(values) {
-			forget(form_id());
-			remove({ key });
-			if (shown === "back") shown = "";
-			const rest = structuredClone(values);
-			for (const field of fields(form)) saved.set(field, rest[field.name].shift());
+			close();
+			isClosed = !restore;
+			each(form, values, (field, value) => saved.set(field, value));
 			save();
 		},
+		/** It is another form from here on. */
+		save,
 		/** A save is in flight: no draft is offered meanwhile. */
-		wait: (isSaving) => box && (box.hidden = isSaving || !shown),
+		wait,
+		/** It is left without saving. */
 		drop() {
 			save();
-			closed = true;
-			dropAll(form_id());
+			isClosed = true;
+			ofThisForm().forEach(drop);
 		},
 	};
 }

@@ -78,20 +78,39 @@ async fn reopened_form_offers_the_abandoned_draft() {
     assert_eq!(park.complaints().await, [""; 0]);
 }
 
+/// What the script does while a person types: it reads fields, and stores drafts.
+const COUNTS: &str = "(window.stored = 0, window.read = 0,
+    window.text = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value'),
+    Object.defineProperty(HTMLTextAreaElement.prototype, 'value', { ...text, get() { window.read++; return text.get.call(this); } }),
+    window.stringify = JSON.stringify, JSON.stringify = (of, ...how) => (window.stored += Boolean(of?.typed), stringify(of, ...how)), null)";
+
+/// Types these keys one after the other, without a pause.
+fn typing(keys: usize) -> String {
+    format!(
+        "((field) => {{ for (let key = 0; key < {keys}; key++) {{
+            text.set.call(field, `${{text.get.call(field)}}x`);
+            field.dispatchEvent(new InputEvent('input', {{ bubbles: true }}));
+        }} return [window.stored, window.read]; }})(document.querySelector('[name=message]'))"
+    )
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn each_key_is_in_the_draft_at_once() {
+async fn keys_in_a_row_cost_one_draft_and_the_last_is_in_it() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;
-    let stored = "((field) => [...'Third floor'].map((key, at, all) => {
-        field.value = all.slice(0, at + 1).join('');
-        field.dispatchEvent(new InputEvent('input', { bubbles: true }));
-        return Object.keys(localStorage).filter((key) => key.startsWith('tenure draft'))
-            .map((key) => JSON.parse(localStorage[key]).typed.message[0]).join();
-    }))(document.querySelector('[name=message]'))";
-    let stored: Vec<String> = park.finds(stored).await;
-    let typed: Vec<_> = (1..="Third floor".len()).map(|length| &"Third floor"[..length]).collect();
-    assert_eq!(stored, typed, "a tab that crashes now loses nothing");
+    park.finds::<()>(COUNTS).await;
+    let first: (u32, u32) = park.finds(&typing(1)).await;
+    assert_eq!(first.0, 1, "the first key is in the draft at once");
+    let more: (u32, u32) = park.finds(&typing(300)).await;
+    assert_eq!(more, first, "300 keys store nothing and read no text");
+    let kept = "JSON.parse(localStorage[Object.keys(localStorage).find((key) => key.startsWith('tenure draft'))]).typed.message[0]";
+    park.waits_until(&format!("{kept} === document.querySelector('[name=message]').value")).await;
+    assert_eq!(park.finds::<u32>("window.stored").await, 2);
+    // Left in the middle of a word.
+    park.finds::<(u32, u32)>(&typing(2)).await;
+    park.finds::<()>("(dispatchEvent(new PageTransitionEvent('pagehide')), null)").await;
+    assert!(park.finds::<bool>(&format!("{kept} === document.querySelector('[name=message]').value")).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -155,8 +174,11 @@ async fn long_note_is_counted_and_not_cut() {
                  (document.querySelector('[name=text]'))"
             );
             park.finds::<()>(&typed).await;
-            let counter = park.reads("[data-tenure-counter]").await;
-            assert!(counter.contains(said), "{counter}");
+            park.waits_until(&format!(
+                "document.querySelector('[data-tenure-counter]').textContent.includes('{said}')"
+            ))
+            .await;
+            assert!(!park.finds::<bool>("document.querySelector('[data-tenure-counter]').hidden").await);
             assert_eq!(park.value("[name=text]").await.len(), length);
         }
         park.photo(&format!("{language}-counted")).await;
@@ -198,6 +220,10 @@ async fn reload_of_kept_text_restores_what_was_typed_after_it() {
     assert_eq!(minji.drafts().await, 1, "the older text is not another draft");
     minji.finds::<()>("(scrollTo(0, 0), null)").await;
     minji.photo("kept-reloaded").await;
+    // Edited further, it cannot be dropped as what came back.
+    minji.clicks("[name=message]").await;
+    minji.presses("!").await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,6 +254,17 @@ async fn text_that_the_server_gave_back_is_not_offered_again() {
     park.waits_until("document.querySelectorAll('[name=new-product]').length === 2").await;
     assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
     assert_eq!((park.value("[name=new-product]").await.as_str(), park.drafts().await), ("Tea", 1));
+    // Also if there is an empty line already: the cursor is in it.
+    for _ in 0..2 {
+        let before: f64 = park.finds("performance.timeOrigin").await;
+        assert_eq!(park.finds::<String>("document.activeElement.id").await, "new-product-2");
+        park.clicks("[name=more]").await;
+        park.waits_until(&format!(
+            "performance.timeOrigin > {before} && document.querySelector('#edit[data-tenure-state]')"
+        ))
+        .await;
+    }
+    assert_eq!(park.finds::<u32>("document.querySelectorAll('[name=new-product]').length").await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -247,4 +284,44 @@ async fn sign_out_in_another_tab_erases_the_text_for_good() {
     minji.looks_away_and_back().await;
     minji.sees("[data-tenure-signin]").await;
     assert_eq!(minji.drafts().await, 0, "nobody typed since");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_put_into_a_form_that_can_never_be_saved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    let park = story.person("park").await;
+    park.goes_to(&format!("/orders/{ORDER}")).await;
+    park.clicks("form[action='/orders/2026-000300/start-shipping'] button").await;
+    minji.sees("main[data-state=OE-15]").await;
+    minji.photo("draft-of-a-shipped-order").await;
+    assert!(!minji.finds::<bool>("document.querySelector('[data-tenure-draft]').checkVisibility()").await);
+    minji.clicks("[data-tenure-action=see]").await;
+    minji.sees("[data-tenure-kept]").await;
+    assert!(minji.value("[data-tenure-kept-text]").await.contains("Ring twice"), "it can be read and copied there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sign_out_asks_only_who_typed_and_erases_nobody_elses_text() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.types("[name=message]", "Ring twice").await;
+    // Her session expires, and another person signs in in this browser.
+    minji.loses_the_session().await;
+    minji.sign_in("park").await;
+    minji.clicks("form[action='/sign-out'] button").await;
+    minji.sees("main[data-state=sign-in]").await;
+    assert_eq!(minji.drafts().await, 1);
+    minji.sign_in("minji").await;
+    minji.clicks("form[action='/sign-out'] button").await;
+    minji.answers(true).await;
+    minji.sees("main[data-state=sign-in]").await;
+    assert_eq!(minji.drafts().await, 0);
 }

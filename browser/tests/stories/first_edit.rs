@@ -41,7 +41,7 @@ async fn first_key_takes_the_lock_and_opening_does_not() {
     minji.presses("ing twice").await;
     assert!(minji.value("[name=message]").await.ends_with("Ring twice"));
     assert_eq!(story.holder().await.expect("the first key took it").owner.id, "minji");
-    assert!(minji.reads("[data-tenure-status]").await.contains("You have been editing"));
+    assert!(minji.reads("[data-tenure-status]").await.contains("You are editing"));
     let park = story.person("park").await;
     park.goes_to(&format!("/orders/{ORDER}")).await;
     assert!(park.reads(".banner").await.contains("김민지"));

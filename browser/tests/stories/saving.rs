@@ -79,6 +79,32 @@ async fn continuing_after_a_lost_response_saves_on_top() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_typed_after_a_stopped_save_is_not_called_saved() {
+    let story = Story::begin().await;
+    for (language, told) in [("en", "If you typed more"), ("ko", "더 입력했다면")] {
+        let minji = types_a_message(&story, "minji", language, &format!("First {language}")).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        let cut = "(window.send = fetch, window.fetch = (url, options) => /shipping$/.test(url)
+            ? send(url, options).then(() => Promise.reject(new TypeError())) : send(url, options), null)";
+        minji.finds::<()>(cut).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.clicks("[data-tenure-stop]").await;
+        minji.sees("#shipping:not([data-tenure-state=saving])").await;
+        minji.types("[name=message]", &format!("Second {language}")).await;
+        minji.finds::<()>("(window.fetch = send, null)").await;
+        minji.looks_away_and_back().await;
+        minji.sees("main[data-state=OE-20]").await;
+        let said = minji.reads("[data-tenure-status]").await;
+        assert!(said.contains(told), "{said}");
+        minji.clicks("[data-tenure-action=again]").await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        assert_eq!(minji.value("[name=message]").await, format!("Second {language}"));
+        saves(&minji).await;
+        assert_eq!(minji.reads("dd.typed").await, format!("Second {language}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_slow_save_is_seen_and_after_fifteen_seconds_can_be_checked() {
     let story = Story::begin().await;
     for (language, saving, unknown) in
@@ -130,11 +156,14 @@ async fn a_server_that_fails_or_is_busy_leaves_the_text_where_it_is() {
     let story = Story::begin().await;
     let minji = types_a_message(&story, "minji", "en", "Still here").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
+    const COLOUR: &str = "getComputedStyle(document.querySelector('.banner.lease')).backgroundColor";
+    let calm: String = minji.finds(COLOUR).await;
     let failing = "(window.send = fetch, window.answers = 500, window.fetch = (url, options) => /beat/.test(url) || !window.answers
         ? send(url, options) : Promise.resolve(new Response('', { status: window.answers })), null)";
     minji.finds::<()>(failing).await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('wrong on our side')").await;
+    assert_ne!(minji.finds::<String>(COLOUR).await, calm, "that is no calm message");
     minji.finds::<()>("(window.answers = 503, null)").await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('busy')").await;
@@ -226,6 +255,28 @@ async fn the_form_works_as_a_plain_post_without_scripts() {
         assert_eq!(minji.reads("dd.typed").await, format!("Plain {language}"));
         story.clock.advance(Duration::from_secs(1));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn busy_shop_without_scripts_keeps_the_text_and_saves_it_once() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.has_scripts(false).await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Plain").await;
+    let stuck = story.writes_without_an_end().await;
+    minji.clicks("[data-tenure-action=save]").await;
+    // Nothing can be kept, so the text is in the answer only: it stands at the address of the form, and is there again after a reload.
+    for _ in 0..2 {
+        minji.sees("main[data-state=OE-23]").await;
+        assert!(minji.reads("main").await.contains("Plain"));
+        minji.reloads().await;
+    }
+    minji.photo("busy-without-scripts").await;
+    stuck.rollback().await.expect("the shop's database");
+    minji.clicks("main form .main").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!((minji.reads("dd.typed").await.as_str(), story.versions().await), ("Plain", 2));
 }
 
 #[tokio::test(flavor = "multi_thread")]

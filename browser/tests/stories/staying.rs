@@ -115,7 +115,7 @@ async fn typed_text_that_reload_or_back_restores_keeps_its_lease() {
         story.clock.advance(MINUTE);
         park.looks_away_and_back().await;
         story.until_remaining("a beat after coming back", |left| left == FULL).await;
-        assert!(park.reads("[data-tenure-status]").await.starts_with("You have been editing since"));
+        assert!(park.reads("[data-tenure-status]").await.starts_with("You are editing"));
     }
     assert_eq!(generation(&story).await, generation_at_first);
 }
@@ -160,7 +160,7 @@ async fn offline_typing_continues_and_the_form_recovers() {
     park.is_online(true).await;
     park.sees("form[data-tenure-state=held]").await;
     assert_eq!(park.value("[name=message]").await, "Typed in a tunnel");
-    assert!(park.reads("[data-tenure-status]").await.contains("You have been editing"));
+    assert!(park.reads("[data-tenure-status]").await.contains("You are editing"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -79,3 +79,19 @@ async fn reload_and_back_keep_the_form() {
         story.until_remaining("the end of the lease", |left| left.is_zero()).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_that_hangs_after_its_reload_keeps_the_form() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    let form = park.value(FORM_ID).await;
+    // As the layout of a very long text does.
+    let hangs = "addEventListener('DOMContentLoaded', () => { const end = performance.now() + 1500; while (performance.now() < end); })";
+    park.runs_before_each_page(hangs).await;
+    park.reloads().await;
+    // Longer than a page asks for its form: it would be another one by then.
+    park.waits_until("performance.now() > 4000").await;
+    park.sees("form[data-tenure-state=held]").await;
+    assert_eq!(park.value(FORM_ID).await, form);
+}

@@ -208,6 +208,26 @@ async fn own_page_in_this_tab_never_counts_as_another_tab() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn slow_reload_never_counts_as_another_tab() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    opens(&minji, Form::Shipping).await;
+    types_an_address(&minji, "Sejong-daero 9").await;
+    minji.sees(HELD).await;
+    minji.finds::<()>(NO_BEACON).await;
+    // The next page needs two minutes until its script runs, and its first heartbeat is late.
+    minji.runs_before_each_page("Date.now = ((now) => () => now() + 120000)(Date.now)").await;
+    minji.gets_heartbeats_through(false).await;
+    minji.reloads().await;
+    minji.sees("#shipping[data-tenure-state=refused]").await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-banner]').hidden").await, "it was this tab");
+    minji.gets_heartbeats_through(true).await;
+    minji.looks_away_and_back().await;
+    minji.sees(HELD).await;
+    assert!(minji.reads("[data-tenure-status]").await.starts_with("You are editing"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn reload_after_a_save_restores_nothing_unasked() {
     let story = Story::begin().await;
     let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
@@ -272,6 +292,7 @@ async fn open_form_is_not_saved_in_the_name_of_the_next_person() {
     park.signs_in_in_another_tab("olivia").await;
     park.waits_until("document.querySelector('[data-tenure-state]').dataset.tenureState === 'lost'").await;
     assert!(park.reads("[data-tenure-status]").await.contains("somebody else"));
+    park.sees("[data-tenure-signin]").await;
     assert_eq!(park.value("[name='address.line1']").await, "Hangang-daero 2");
     park.finds::<()>("(document.forms.shipping.requestSubmit(), null)").await;
     park.waits_until("!/saving/.test(document.forms.shipping.dataset.tenureState)").await;
@@ -410,8 +431,12 @@ async fn text_typed_beside_a_draft_survives_restoring_it() {
     opens(&park, Form::Shipping).await;
     park.types("[name='address.line1']", "Typed second").await;
     park.finds::<()>("(scrollTo(0, 0), null)").await;
-    park.clicks("[data-tenure-draft-restore]").await;
-    assert_eq!(park.value("[name='address.line1']").await, "Typed first");
+    for there in ["Typed first", "Typed second", "Typed first"] {
+        park.clicks("[data-tenure-draft-restore]").await;
+        assert_eq!(park.value("[name='address.line1']").await, there);
+        assert!(park.reads("[data-tenure-draft-text]").await.contains("that it replaced"), "it is offered at once");
+    }
+    park.photo("draft-replaced").await;
     saves(&park).await;
     opens(&park, Form::Shipping).await;
     park.clicks("[data-tenure-draft-restore]").await;

@@ -262,7 +262,7 @@ async fn undo_and_drag_count_as_typing() {
     let dropped = "((field) => (field.focus(), field.select(), document.execCommand('insertText', false, 'Dropped')))";
     minji.finds::<()>(&format!("({dropped}(document.querySelector('{MESSAGE}')), null)")).await;
     let draft = "JSON.parse(localStorage[Object.keys(localStorage).find((key) => key.startsWith('tenure draft'))]).typed.message[0]";
-    assert_eq!(minji.finds::<String>(draft).await, "Dropped");
+    minji.waits_until(&format!("{draft} === 'Dropped'")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

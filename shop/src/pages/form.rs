@@ -68,7 +68,7 @@ pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields, base:
     order.lines().iter().map(input).collect()
 }
 
-/// The inputs of added lines: the typed ones, and an empty one if another is wanted. Customers get
+/// The inputs of added lines: the typed ones, and an empty one if another is wanted, where the page begins then. Customers get
 /// none, because they do not set prices.
 pub(crate) fn new_line_inputs(style: Style<'_>, typed: &Fields) -> Vec<[Input; 3]> {
     let mut rows = new_lines(typed);
@@ -80,7 +80,8 @@ pub(crate) fn new_line_inputs(style: Style<'_>, typed: &Fields) -> Vec<[Input; 3
     let input = |row: usize, values: [&str; 3], at: usize| {
         let id = new_line_id(at, row);
         let input = Input::with_id(id, NEW_LINE[at], labels[at], values[at], kinds[at], style.mistakes);
-        input.readonly(style.readonly).base("")
+        let is_wanted = typed.has("more") && at == 0 && values == [""; 3];
+        input.readonly(style.readonly).base("").focused(is_wanted)
     };
     let inputs = |(row, values)| [0, 1, 2].map(|at| input(row, values, at));
     rows.into_iter().enumerate().map(inputs).collect()

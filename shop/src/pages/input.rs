@@ -50,6 +50,8 @@ pub(crate) struct Input {
     kind: Kind,
     autocomplete: &'static str,
     readonly: bool,
+    /// Whether the page begins here.
+    focused: bool,
     /// The aggregate's value, if it differs from the input's.
     base: Option<String>,
     /// The maximum number of characters, and the texts about it, if they are counted while somebody types.
@@ -113,9 +115,15 @@ impl Input {
             kind,
             autocomplete: "off",
             readonly: false,
+            focused: false,
             base: None,
             count: None,
         }
+    }
+
+    /// Whether it has the focus when the page is opened.
+    pub(crate) fn focused(self, focused: bool) -> Input {
+        Input { focused, ..self }
     }
 
     /// Adds a hint under its label.

@@ -143,6 +143,7 @@ fn actions(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
 fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str, Html) {
     let t = f.t;
     match verdict {
+        Verdict::Saved if matches!(kind, Kind::Shipping | Kind::Edit) => ("OE-20", t.standing_saved_again().into()),
         Verdict::Saved => ("OE-20", t.standing_saved().into()),
         Verdict::Frozen(OrderState::Cancelled) => {
             ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyCancelled)))
@@ -161,7 +162,7 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Ended { why, .. } if kind == Kind::Comparison => ("OE-11", t.compared_ended(ended(f, why))),
         Verdict::Free if kind == Kind::Comparison => ("OE-0b", "".into()),
         Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
-        Verdict::Editing { lease, .. } => ("OE-1", t.you_edit_since(f.at(lease.since))),
+        Verdict::Editing { .. } => ("OE-1", t.you_edit().into()),
         Verdict::Outdated { moved, .. } => ("OE-25", t.standing_outdated(who(f, kind, moved))),
         Verdict::Elsewhere { holder, ended: None | Some(LeaseLossReason::Unknown) } => {
             ("LP-16", t.standing_elsewhere(f.at(holder.since)))

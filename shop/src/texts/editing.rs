@@ -17,9 +17,9 @@ texts! {
     do_not_save: "Back without saving", "저장하지 않고 돌아가기";
 
     edit_title(no): "Edit order {no}", "주문 {no} 수정";
-    you_edit_since(time):
-        "You have been editing since {time}. Others can read the order.",
-        "{time}부터 수정하고 있습니다. 다른 사람은 볼 수만 있습니다.";
+    you_edit:
+        "You are editing the order. Others can read it.",
+        "주문을 수정하고 있습니다. 다른 사람은 볼 수만 있습니다.";
     save_before(time, left):
         "Save before {time} ({left}), or press [Keep editing].",
         "{time} 전에 저장하거나 [계속 수정]을 누르세요(남은 시간 {left}).";
@@ -39,7 +39,6 @@ texts! {
         "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같습니다.";
     moved_choice: "When you save, you can choose field by field.", "저장할 때 항목마다 고를 수 있습니다.";
 
-    time_left: "Time left", "남은 시간";
     edit_again: "Edit again with my text", "내 내용으로 다시 수정";
 
     locked_title(no): "Somebody is editing order {no}", "주문 {no}: 다른 사람이 수정 중입니다";
@@ -50,10 +49,10 @@ texts! {
         "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다.";
     last_typed(time, left):
         "Last input: {time}. Without another, the order is free in {left}.",
-        "마지막 입력은 {time}입니다. 더 입력이 없으면 {left} 뒤에 수정할 수 있습니다.";
+        "마지막 입력은 {time}입니다. 더 입력이 없으면 {left} 뒤에 주문이 풀립니다.";
     last_heard(time, left):
         "Last input: {time}. The form does not answer: it was closed, or its device is asleep or offline. The order is free in {left}.",
-        "마지막 입력은 {time}입니다. 창이 닫혔거나 기기가 절전 또는 오프라인 상태입니다. {left} 뒤에 수정할 수 있습니다.";
+        "마지막 입력은 {time}입니다. 창이 닫혔거나 기기가 절전 또는 오프라인 상태입니다. {left} 뒤에 주문이 풀립니다.";
     locked_nothing_lost:
         "Nothing was saved. What you typed is kept on this page; [Try again] sends it again.",
         "저장하지 않았습니다. 입력한 내용은 이 페이지에 남아 있으며, [다시 시도]를 누르면 다시 보냅니다.";
@@ -110,7 +109,7 @@ texts! {
         "{name} has been editing since {time}. You can go on when that is over.",
         "{name} 님이 {time}부터 수정하고 있습니다. 끝난 뒤에 이어서 수정할 수 있습니다.";
     lost_broken(name, time, reason):
-        "{name} ended your editing at {time}: “{reason}”. If you have questions, ask there.",
+        "{name} ended your editing at {time}: “{reason}”. If you have questions, ask {name}.",
         "{time}에 {name} 님이 편집을 종료했습니다(“{reason}”). 궁금한 점은 {name} 님에게 문의하세요.";
     lost_moved(time):
         "At {time} you moved the editing of this order to another tab.",

@@ -53,8 +53,8 @@ texts! {
         "주문을 수정하려면 [주문 전체 수정]을 누르세요. 페이지를 여는 것만으로는 편집이 시작되지 않습니다.";
     flash_received(product, pieces): "Received: {pieces} of {product}.", "입고했습니다: {product} {pieces}개";
     flash_signed_out:
-        "You are signed out. Whatever was typed in this browser and not saved has been erased.",
-        "로그아웃했습니다. 이 브라우저에 입력하고 저장하지 않은 내용은 모두 지웠습니다.";
+        "You are signed out. What you had typed in this browser and not saved has been erased.",
+        "로그아웃했습니다. 이 브라우저에 입력하고 저장하지 않은 내용은 지웠습니다.";
     js_erases:
         "You have typed something that is not saved. Signing out erases it from this browser.",
         "입력하고 저장하지 않은 내용이 있습니다. 로그아웃하면 이 브라우저에서 지워집니다.";

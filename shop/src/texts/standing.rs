@@ -4,6 +4,9 @@ use super::texts;
 
 texts! {
     standing_saved: "This form was already saved.", "이미 저장된 양식입니다.";
+    standing_saved_again:
+        "This form was already saved. If you typed more after that, go on with [Edit again with my text].",
+        "이미 저장된 양식입니다. 그 뒤에 더 입력했다면 [내 내용으로 다시 수정]을 눌러 이어 가세요.";
     standing_frozen(why):
         "{why} Anything typed here stays, and can be copied.",
         "{why} 여기에 입력하는 내용은 그대로 남으며 복사할 수 있습니다.";
@@ -67,9 +70,6 @@ texts! {
         "You are signed out, so the order is not reserved for you. Sign in again in another tab. What you type stays \
          here.",
         "로그인이 풀려 주문을 잠그지 못했습니다. 다른 탭에서 다시 로그인하세요. 입력한 내용은 그대로 있습니다.";
-    js_warn:
-        "Your reservation ends at {time}, unless the connection comes back before.",
-        "연결이 돌아오지 않으면 {time}에 편집 시간이 끝납니다.";
     js_idle:
         "Are you still there? Editing ends at {time}. Any key continues.",
         "계속 수정하고 계신가요? {time}에 편집이 끝납니다. 아무 키나 누르면 계속됩니다.";
@@ -103,6 +103,9 @@ texts! {
          see what is different.",
         "{time}에 입력하고 저장하지 않은 내용이 있습니다. 그 뒤에 주문이 바뀌었으므로, 다시 채우면 다른 점을 보여 드립니다.";
     draft_back: "What you typed at {time} is back in the form. It is not saved yet.", "{time}에 입력한 내용을 다시 채웠습니다. 아직 저장되지 않았습니다.";
+    draft_replaced:
+        "That text is in the form now. The text that it replaced, typed at {time}, is kept.",
+        "다시 채웠습니다. 그 자리에 있던 내용({time} 입력)은 보관되어 있습니다.";
     draft_dropped: "You dropped what you had typed here, at {time}.", "{time}에 입력한 내용을 버렸습니다.";
     unsaved_title: "You typed this and it was not saved", "입력했지만 저장되지 않은 내용입니다";
     unsaved_at: "Typed at {time}. You can copy it; the form is gone.", "{time}에 입력했습니다. 복사할 수 있으며, 양식은 더 이상 열 수 없습니다.";

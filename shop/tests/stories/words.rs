@@ -265,7 +265,7 @@ async fn korean_words_are_those_of_a_shop() {
     for browser in [&minji, &park] {
         browser.get("/orders?lang=ko").await.is(200);
     }
-    minji.edit(ORDER).await.is(200).says("부터 수정하고 있습니다");
+    minji.edit(ORDER).await.is(200).says("주문을 수정하고 있습니다");
     let locks = park.get("/locks").await;
     locks.says("1건").says("기준");
     assert!(locks.text().contains("오전") || locks.text().contains("오후"), "{}", locks.text());

@@ -5,7 +5,6 @@
 //! is a loop of attempts. None of this was run on MySQL, but its way of waiting was run on MariaDB.
 
 pub(crate) mod blocker;
-pub(crate) mod columns;
 pub(crate) mod connect;
 pub(crate) mod connection;
 pub(crate) mod deadline;

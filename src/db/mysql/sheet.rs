@@ -81,7 +81,7 @@ pub(crate) fn of(flavour: Flavour) -> &'static Sheet {
 const EPOCH: &str = "timestamp'1970-01-01 00:00:00'";
 
 /// Keys are compared by their bytes, so that the primary key finds them.
-fn list(place: &str, columns: &[db::Column]) -> String {
+fn list(place: &str, count: &str, columns: &[db::Column]) -> String {
     let read = |column: &db::Column| match column.holds {
         Holds::Key => format!("cast({0} as binary) as {0}", column.name),
         Holds::Bytes => format!("unhex({0}) as {0}", column.name),
@@ -99,7 +99,7 @@ fn list(place: &str, columns: &[db::Column]) -> String {
     };
     let columns = |each: &dyn Fn(&db::Column) -> String| columns.iter().map(each).collect::<Vec<_>>().join(", ");
     let (read, kinds) = (columns(&read), columns(&kind));
-    format!("(select {read} from json_table({place}, '$[*]' columns ({kinds})) as json limit 10000) as new")
+    format!("(select {read} from json_table({place}, '$[*]' columns ({kinds})) as json limit {count}) as new")
 }
 
 fn read(column: &Column, name: &str) -> String {

@@ -46,8 +46,7 @@ pub(crate) static SHEET: Sheet = Sheet {
     inserts: Inserts::OrNothing("tenure_removed_version"),
 };
 
-/// The limit is for the planner, which expects 100 rows of a function, and joins those with the whole table.
-fn list(place: &str, columns: &[db::Column]) -> String {
+fn list(place: &str, count: &str, columns: &[db::Column]) -> String {
     let read = |column: &db::Column| match column.holds {
         Holds::Key => format!("{0} collate \"C\" as {0}", column.name),
         Holds::Text | Holds::Number => column.name.to_owned(),
@@ -61,7 +60,7 @@ fn list(place: &str, columns: &[db::Column]) -> String {
     };
     let columns = |each: &dyn Fn(&db::Column) -> String| columns.iter().map(each).collect::<Vec<_>>().join(", ");
     let (read, kinds) = (columns(&read), columns(&kind));
-    format!("(select {read} from jsonb_to_recordset({place}::text::jsonb) as json ({kinds}) limit 10000) as new")
+    format!("(select {read} from jsonb_to_recordset({place}::text::jsonb) as json ({kinds}) limit {count}) as new")
 }
 
 fn read(column: &Column, name: &str) -> String {

@@ -59,14 +59,15 @@ impl Writer {
     /// Replaces the connection if the application has changed its state. If that fails, the next user tries again.
     async fn bring_back(&mut self) -> Result<(), DatabaseError> {
         let Some(connection) = self.connection.as_mut() else { return Ok(()) };
-        if !lent::state(connection).await.is_ok_and(|state| state == self.state) {
-            tracing::debug!("the application has changed settings of the writing connection, so it is opened anew");
+        let state = answered(lent::state(connection)).await;
+        if !state.is_ok_and(|state| state == self.state) {
+            tracing::debug!("the writing connection has other settings, or does not answer, so it is opened anew");
             let mut new = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
             set_up(&mut new, &self.fence).await?;
             self.file.check()?;
             // The files beside the database stay, because the new one is open.
             if let Some(old) = self.connection.replace(new)
-                && let Err(error) = old.close().await
+                && let Err(error) = answered(old.close()).await
             {
                 tracing::warn!(%error, "closing a connection with other settings failed");
             }
@@ -297,7 +298,7 @@ impl OpenTransaction {
     pub(crate) async fn ours_to_read(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
         if std::mem::take(&mut self.lent) {
             // A statement of the application that was dropped half-way may still be in flight.
-            self.connection().ping().await.map_err(classify)?;
+            answered(self.connection().ping()).await.map_err(classify)?;
         }
         if self.writer.as_ref().is_some_and(|writer| writer.fence.was_hit()) {
             return Err(DatabaseError::TransactionEnded(
@@ -380,9 +381,16 @@ impl Drop for Writer {
     }
 }
 
+/// The answer of a connection that the application may have used. Its thread may be dead: the driver panics over a prepared `select *` whose
+/// table has more columns now, and a command that is sent at that moment has no answer. It may also still run a statement whose caller was
+/// dropped: then a new connection waits for the end of that one, as another process would.
+async fn answered<T>(answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    tokio::time::timeout(2 * patience::GRACE, answer).await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
+}
+
 async fn roll_back(writer: &mut Writer) {
     if let Some(connection) = writer.connection.as_mut()
-        && let Err(error) = sqlx::raw_sql("rollback").execute(connection).await
+        && let Err(error) = answered(sqlx::raw_sql("rollback").execute(connection)).await
     {
         // "No transaction is active" is the normal error if BEGIN had failed or COMMIT had succeeded.
         tracing::debug!(%error, "nothing to roll back");

@@ -33,11 +33,11 @@ pub(crate) static SHEET: Sheet = Sheet {
     inserts: Inserts::Returning,
 };
 
-fn list(place: &str, columns: &[Column]) -> String {
+fn list(place: &str, count: &str, columns: &[Column]) -> String {
     let read = |column: &Column| match column.holds {
         Holds::Bytes => format!("unhex(value ->> '{0}') as {0}", column.name),
         _ => format!("value ->> '{0}' as {0}", column.name),
     };
     let columns = columns.iter().map(read).collect::<Vec<_>>().join(", ");
-    format!("(select {columns} from json_each({place})) as new")
+    format!("(select {columns} from json_each({place}) limit {count}) as new")
 }

@@ -260,9 +260,9 @@ pub(super) async fn end_of_slice(
     rows.first().map(|row| place(row).map_err(|error| row.classify(error))).transpose()
 }
 
-/// The rows of a JSON text as rows `new`.
+/// The rows of a JSON text `$1` as rows `new`; `$2` is their number.
 fn list(sheet: &Sheet, columns: &[Column]) -> String {
-    (sheet.list)("$1", columns)
+    (sheet.list)("$1", "$2", columns)
 }
 
 static FLOORS: Text = Text::made(|sheet| {
@@ -333,8 +333,8 @@ pub(super) async fn write(db: &mut Connection, writes: &Writes) -> Result<bool, 
         (&UPDATE, writes.updated()),
         (&INSERT, writes.inserted()),
     ] {
-        let Some(rows) = rows else { continue };
-        match db.write(text.with([Bind::Text(&rows)])).await {
+        let Some((rows, count)) = rows else { continue };
+        match db.write(text.with([Bind::Text(&rows), count.into()])).await {
             Ok(_) => {}
             Err(error) if error.is_duplicate() => return Ok(false),
             Err(error) => return Err(error),

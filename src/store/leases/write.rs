@@ -41,27 +41,27 @@ impl Writes {
     }
 
     /// Floors to raise, by type.
-    pub(crate) fn floors(&self) -> Option<String> {
+    pub(crate) fn floors(&self) -> Option<(String, i64)> {
         json::<_, FloorJson<'_>>(&self.floors)
     }
 
-    /// Rows of the lock table to delete, as JSON; `None` if there are none.
-    pub(crate) fn deleted(&self) -> Option<String> {
+    /// Rows of the lock table to delete, as JSON, and their number; `None` if there are none.
+    pub(crate) fn deleted(&self) -> Option<(String, i64)> {
         json::<_, PlaceJson<'_>>(&self.deleted)
     }
 
     /// Rows of the lock table to update.
-    pub(crate) fn updated(&self) -> Option<String> {
+    pub(crate) fn updated(&self) -> Option<(String, i64)> {
         json::<_, LeaseJson<'_>>(&self.updated)
     }
 
     /// Rows of the lock table to insert, in the order of their keys.
-    pub(crate) fn inserted(&self) -> Option<String> {
+    pub(crate) fn inserted(&self) -> Option<(String, i64)> {
         json::<_, LeaseJson<'_>>(&self.inserted)
     }
 
     /// Entries to append to the history.
-    pub(crate) fn past(&self) -> Option<String> {
+    pub(crate) fn past(&self) -> Option<(String, i64)> {
         json::<_, PastJson<'_>>(&self.past)
     }
 }
@@ -193,8 +193,9 @@ impl<'r> From<&'r (String, i64)> for FloorJson<'r> {
     }
 }
 
-fn json<'r, R, J: From<&'r R> + Serialize>(rows: &'r [R]) -> Option<String> {
-    (!rows.is_empty()).then(|| serde_json::json!(rows.iter().map(J::from).collect::<Vec<J>>()).to_string())
+fn json<'r, R, J: From<&'r R> + Serialize>(rows: &'r [R]) -> Option<(String, i64)> {
+    let count = i64::try_from(rows.len()).ok().filter(|count| *count > 0)?;
+    Some((serde_json::json!(rows.iter().map(J::from).collect::<Vec<J>>()).to_string(), count))
 }
 
 /// As hexadecimal digits.

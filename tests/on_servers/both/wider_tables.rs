@@ -65,8 +65,9 @@ impl Work {
             Ok::<_, Infallible>(())
         };
         let saved = orders.update(&no).holding(lease.id()).run(noting).await.unwrap();
-        let taken = locks.take_over(&key, lease.holder().generation, &lee, LockId::random(), "urgent").await.unwrap();
+        locks.break_lock(&key, lease.holder().generation, &lee, "urgent").await.unwrap();
         locks.check_lock(lease.id()).await.unwrap_err();
+        let taken = locks.try_lock(&key, &lee).await.unwrap();
         locks.expire_within(taken.id(), Duration::from_secs(1)).await.unwrap();
         clock.advance(Duration::from_secs(2));
         locks.resume(orders, &no, taken.id(), saved.version()).await.unwrap();

@@ -53,10 +53,10 @@ impl Bug {
     fn script(self) -> Option<[&'static str; 3]> {
         match self {
             Bug::NoDrafts => Some(["text.js", "if (text) put(draftOf(text));", "if (text) remove({ key });"]),
-            Bug::DraftOnAnyVersion => Some(["text.js", "isOfNow(draft) && Object", "Object"]),
+            Bug::DraftOnAnyVersion => Some(["text.js", "isOfNow(draft) && agrees", "agrees"]),
             Bug::DraftOfAnybody => Some(["text.js", "draft.person === person && draft.form", "draft.form"]),
             Bug::RefusalForgetsText => {
-                Some(["save.js", "else text.close();", "else { text.done(); answer.next = url; }"])
+                Some(["save.js", "if (!answer.done) text.sent();", "if (!answer.done) { text.done(); answer.next = how.url; }"])
             }
             Bug::AnswerBeforeCommit | Bug::VersionIgnored => None,
         }

@@ -6,6 +6,7 @@
 //! are inserted in the order of their keys, so that two batches cannot deadlock.
 
 mod changes;
+mod columns;
 mod found;
 mod lone;
 pub(super) mod texts;

@@ -8,7 +8,7 @@ use sqlx::Row;
 use super::changes::to;
 use super::found::Seen;
 use crate::clock::millis;
-use crate::db::mysql::columns::{clock, lease_columns, select_lease};
+use crate::store::leases::batch::mysql::columns::{clock, lease_columns, select_lease};
 use crate::db::mysql::connection::Connections;
 use crate::db::mysql::deadline::Flavour;
 use crate::db::mysql::errors::{classify, classify_commit};

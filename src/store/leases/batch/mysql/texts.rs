@@ -15,7 +15,7 @@ pub(crate) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l
     l.generation, l.lock_hash, l.owner_id, l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, \
     l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.ended";
 
-/// As [`clock!`](crate::db::mysql::columns::clock).
+/// As [`clock!`](crate::store::leases::batch::mysql::columns::clock).
 fn clock(now: Option<i64>) -> String {
     now.map_or_else(|| "cast(unix_timestamp(sysdate(6)) * 1000 as signed)".into(), |now| now.to_string())
 }

@@ -23,9 +23,9 @@ macro_rules! select_lease {
     ($where:literal) => {
         concat!(
             "select ",
-            $crate::db::mysql::columns::clock!("?"),
+            $crate::store::leases::batch::mysql::columns::clock!("?"),
             " as clock, ",
-            $crate::db::mysql::columns::lease_columns!(),
+            $crate::store::leases::batch::mysql::columns::lease_columns!(),
             " from tenure_lock ",
             $where
         )
