@@ -57,6 +57,7 @@ impl Sql {
     }
 
     /// The text with this lock of its rows.
+    #[cfg(any(feature = "sqlite", feature = "postgres", test))]
     pub(crate) fn locking(&self, lock: &str) -> Arc<str> {
         match (self.text.contains(LOCK), lock) {
             (true, lock) => self.text.replace(LOCK, lock).into(),
