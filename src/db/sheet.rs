@@ -66,6 +66,8 @@ pub(crate) struct Sheet {
     pub place: fn(&Column, &str) -> String,
     /// A parameter of text.
     pub text: fn(&str) -> String,
+    /// Whether a text may contain NUL. Otherwise the database refuses to compare with one.
+    pub has_nul: bool,
     /// What stands before a list of rows that others are compared with.
     pub rows: &'static str,
     /// Whether a subquery of `delete` runs for each row of the table, so that rows are found by a join, or by `limit`.
@@ -85,6 +87,9 @@ pub(crate) struct RowLocks {
     pub no_key_update: &'static str,
     pub update: &'static str,
     pub skip_locked: &'static str,
+    /// Whether a locking `select` computes its columns before it has the lock, which may take a while. Then it is a subquery, and the time is
+    /// read after it.
+    pub computes_first: bool,
     /// Whether what is read under a lock has to be locked, too: MySQL 9.7 was seen to release the locks of a transaction a moment before
     /// others see all of its changes.
     pub rereads_lock: bool,
@@ -187,6 +192,7 @@ pub(crate) static PLAIN: Sheet = Sheet {
     null: |_| "null",
     place: |_, place| place.to_owned(),
     text: |text| text.to_owned(),
+    has_nul: true,
     rows: "",
     slow_subqueries: false,
     row_locks: None,

@@ -4,7 +4,7 @@ use crate::aggregate::Stored;
 use crate::aggregate::mapping::{Mapping, Row};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
-use crate::db::{Bind, Connection, Dialect, RowLock, Statement};
+use crate::db::{Bind, Connection, RowLock, Statement};
 use crate::error::DatabaseError;
 use crate::store::RowLocked;
 use crate::store::{statements, whole};
@@ -90,8 +90,7 @@ pub(crate) async fn version(
     rows.first().map(|row| whole::version(mapping, id, row.integer(0)?)).transpose()
 }
 
-/// Whether no row can have this id: PostgreSQL stores no text with NUL, and refuses to compare with one.
+/// Whether no row can have this id.
 fn has_nul(db: &Connection, id: &[Value]) -> bool {
-    db.sheet().dialect == Dialect::Postgres
-        && id.iter().any(|value| matches!(value, Value::Text(text) if text.contains('\0')))
+    !db.sheet().has_nul && id.iter().any(|value| matches!(value, Value::Text(text) if text.contains('\0')))
 }

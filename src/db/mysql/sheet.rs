@@ -33,6 +33,7 @@ pub(crate) static MARIADB: Sheet = Sheet {
     null: |_| "null",
     place,
     text: |place| place.to_owned(),
+    has_nul: true,
     rows: "",
     slow_subqueries: true,
     row_locks: Some(RowLocks {
@@ -43,6 +44,7 @@ pub(crate) static MARIADB: Sheet = Sheet {
         no_key_update: " for update",
         update: " for update",
         skip_locked: " for update skip locked",
+        computes_first: false,
         rereads_lock: false,
         index_entries: true,
         lock_before_write: false,
@@ -61,6 +63,7 @@ pub(crate) static MYSQL: Sheet = Sheet {
         no_key_update: " for update",
         update: " for update",
         skip_locked: " for update skip locked",
+        computes_first: false,
         rereads_lock: true,
         index_entries: true,
         lock_before_write: true,

@@ -30,6 +30,7 @@ pub(crate) static SHEET: Sheet = Sheet {
     null,
     place,
     text: |place| format!("{place}::text"),
+    has_nul: false,
     rows: "",
     slow_subqueries: false,
     row_locks: Some(RowLocks {
@@ -38,6 +39,7 @@ pub(crate) static SHEET: Sheet = Sheet {
         no_key_update: " for no key update",
         update: " for update",
         skip_locked: " for update skip locked",
+        computes_first: true,
         rereads_lock: false,
         index_entries: false,
         lock_before_write: false,

@@ -27,6 +27,7 @@ pub(crate) static SHEET: Sheet = Sheet {
     null: |_| "null",
     place: |_, place| place.to_owned(),
     text: |place| place.to_owned(),
+    has_nul: true,
     rows: "values ",
     slow_subqueries: false,
     row_locks: None,

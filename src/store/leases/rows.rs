@@ -4,7 +4,7 @@
 
 use crate::clock::millis;
 use crate::db::columns::{Columns, there};
-use crate::db::{Bind, Column, Connection, Dialect, LOCK, Row, RowLock, Sheet, Statement, Text};
+use crate::db::{Bind, Column, Connection, LOCK, Row, RowLock, Sheet, Statement, Text};
 use crate::error::DatabaseError;
 use crate::lease::engine::{LeaseRow, Place};
 use crate::lease::operations::LockHash;
@@ -59,17 +59,14 @@ const PLACE: &[Column] = LEASE.split_at(3).0;
 const FLOOR: [Column; 2] = [Column::key("kind"), Column::number("generation")];
 
 /// The text that selects rows `l` of the lock table, and the time as `clock`; `$1` is that of a test, or null.
-///
-/// A locking `select` of PostgreSQL computes its result before the row is locked, which may take a while. So there it is a subquery, and the
-/// outer statement reads the time after it.
 fn select(sheet: &Sheet, rows: &str) -> String {
     let columns = Column::read(&LEASE, "l.", "", sheet);
-    match sheet.dialect {
-        Dialect::Postgres => format!(
+    match sheet.row_locks.as_ref().is_some_and(|locks| locks.computes_first) {
+        true => format!(
             "with held as materialized (select {columns} from tenure_lock as l where {rows}{LOCK}) \
-             select held.*, tenure_now($1) as clock from held"
+             select held.*, {{now $1}} as clock from held"
         ),
-        _ => format!("select {{now $1}} as clock, {columns} from tenure_lock as l where {rows}"),
+        false => format!("select {{now $1}} as clock, {columns} from tenure_lock as l where {rows}"),
     }
 }
 

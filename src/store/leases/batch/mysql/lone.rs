@@ -8,13 +8,13 @@ use sqlx::Row;
 use super::changes::to;
 use super::found::Seen;
 use crate::clock::millis;
-use crate::store::leases::batch::mysql::columns::{clock, lease_columns, select_lease};
 use crate::db::mysql::connection::Connections;
 use crate::db::mysql::deadline::Flavour;
 use crate::db::mysql::errors::{classify, classify_commit};
 use crate::db::mysql::session::Statement;
 use crate::error::DatabaseError;
 use crate::lease::operations::{LockAnswer, LockOp, LockRequest, Proof};
+use crate::store::leases::batch::mysql::columns::{clock, lease_columns, select_lease};
 
 const BY_LOCK_ID: &str = select_lease!("where lock_hash = ?");
 
