@@ -36,40 +36,30 @@ pub(crate) static MARIADB: Sheet = Sheet {
     has_nul: true,
     rows: "",
     slow_subqueries: true,
-    row_locks: Some(RowLocks {
-        share: " lock in share mode",
-        // Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so
-        // would a heartbeat that waits for it.
-        key_share: " for update",
-        no_key_update: " for update",
-        update: " for update",
-        skip_locked: " for update skip locked",
-        computes_first: false,
-        rereads_lock: false,
-        index_entries: true,
-        lock_before_write: false,
-    }),
+    row_locks: Some(ROW_LOCKS),
     // A subquery of `returning` is read after the insert.
     inserts: Inserts::Returning,
 };
 
 pub(crate) static MYSQL: Sheet = Sheet {
     dialect: Dialect::MySql,
-    row_locks: Some(RowLocks {
-        share: " lock in share mode",
-        // Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so
-        // would a heartbeat that waits for it.
-        key_share: " for update",
-        no_key_update: " for update",
-        update: " for update",
-        skip_locked: " for update skip locked",
-        computes_first: false,
-        rereads_lock: true,
-        index_entries: true,
-        lock_before_write: true,
-    }),
+    row_locks: Some(RowLocks { rereads_lock: true, lock_before_write: true, ..ROW_LOCKS }),
     inserts: Inserts::Silent,
     ..MARIADB
+};
+
+const ROW_LOCKS: RowLocks = RowLocks {
+    share: " lock in share mode",
+    // Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so would a
+    // heartbeat that waits for it.
+    key_share: " for update",
+    no_key_update: " for update",
+    update: " for update",
+    skip_locked: " for update skip locked",
+    computes_first: false,
+    rereads_lock: false,
+    index_entries: true,
+    lock_before_write: false,
 };
 
 /// The sheet of a server.
