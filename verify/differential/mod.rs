@@ -111,13 +111,13 @@ impl Comparison {
         let now = self.now();
         let mut cases: Vec<Case> =
             (0..CASES).map(|number| Case::random(&mut random, &kind, number, now, floor)).collect();
-        self.dialect.write(&*self.backend, cases.iter().map(|case| &case.rows)).await;
+        self.dialect.write(&self.backend, cases.iter().map(|case| &case.rows)).await;
         for step in 0..STEPS {
             self.clock.advance(Duration::from_millis(random.one_of(&[0, 0, 0, 1, 1_000, 61_000, 299_999])));
             let now = self.now();
             let asked: Vec<(Op, Form)> = cases.iter().map(|case| asked(case, &mut random)).collect();
             let answers = self.ask(&asked).await;
-            let after = self.dialect.read(&*self.backend, &kind).await;
+            let after = self.dialect.read(&self.backend, &kind).await;
             let mut after = by_case(after);
             for (number, (case, ((op, form), answer))) in cases.iter_mut().zip(asked.iter().zip(answers)).enumerate() {
                 let decided = op.with(|operation| decide(operation, &case.rows, now));

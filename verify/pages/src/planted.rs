@@ -55,9 +55,11 @@ impl Bug {
             Bug::NoDrafts => Some(["text.js", "if (text) put(draftOf(text));", "if (text) remove({ key });"]),
             Bug::DraftOnAnyVersion => Some(["text.js", "isOfNow(draft) && agrees", "agrees"]),
             Bug::DraftOfAnybody => Some(["text.js", "draft.person === person && draft.form", "draft.form"]),
-            Bug::RefusalForgetsText => {
-                Some(["save.js", "if (!answer.done) text.sent();", "if (!answer.done) { text.done(); answer.next = how.url; }"])
-            }
+            Bug::RefusalForgetsText => Some([
+                "save.js",
+                "if (!answer.done) text.sent();",
+                "if (!answer.done) { text.done(); answer.next = how.url; }",
+            ]),
             Bug::AnswerBeforeCommit | Bug::VersionIgnored => None,
         }
     }
