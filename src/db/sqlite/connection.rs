@@ -367,7 +367,7 @@ impl Drop for OpenTransaction {
             Ok(runtime) => drop(runtime.spawn(async move { roll_back(&mut writer).await })),
             // Outside a runtime this needs one of its own.
             Err(_) => drop(std::thread::spawn(move || {
-                if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() {
+                if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() {
                     runtime.block_on(roll_back(&mut writer));
                 }
             })),
