@@ -68,3 +68,22 @@ async fn cancelled_commit_commits_nothing() {
         }
     }
 }
+
+/// Its caller is dropped, it goes on for a minute, and then it commits.
+#[tokio::test(flavor = "multi_thread")]
+async fn dropped_statement_that_goes_on_commits_nothing() {
+    let t = open().await;
+    let mut tx = t.db.begin().await.unwrap();
+    let own = "insert into test_counter (name, count, version) values ('late', 1, 1);
+               with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000000000) select count(*) from n;
+               commit";
+    let done = crate::conformance::transactions::cancelled_after(1, t.by_hand_in(&mut tx, own.to_owned())).await;
+    assert!(done.is_none());
+    drop(tx);
+    // Within the usual wait: the statement was interrupted.
+    let next = "insert into test_counter (name, count, version) values ('next', 1, 1)";
+    t.by_hand(next.to_owned()).await.unwrap();
+    let names: Vec<String> =
+        sqlx::query_scalar("select name from test_counter").fetch_all(t.db.sqlite().unwrap()).await.unwrap();
+    assert_eq!(names, ["next"]);
+}

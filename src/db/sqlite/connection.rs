@@ -60,11 +60,17 @@ impl Writer {
     async fn bring_back(&mut self) -> Result<(), DatabaseError> {
         let Some(connection) = self.connection.as_mut() else { return Ok(()) };
         let state = answered(lent::state(connection)).await;
-        if !state.is_ok_and(|state| state == self.state) {
+        if state.is_ok_and(|state| state == self.state) {
+            // It has answered, so what was sent before is done, and no transaction is open.
+            self.fence.open();
+        } else {
             tracing::debug!("the writing connection has other settings, or does not answer, so it is opened anew");
             let mut new = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
-            set_up(&mut new, &self.fence).await?;
+            // The former one keeps its own: what still runs on it is never committed.
+            let fence = Arc::default();
+            set_up(&mut new, &fence).await?;
             self.file.check()?;
+            self.fence = fence;
             // The files beside the database stay, because the new one is open.
             if let Some(old) = self.connection.replace(new)
                 && let Err(error) = answered(old.close()).await
@@ -128,6 +134,14 @@ impl Writer {
                 begun => return begun,
             }
         }
+    }
+
+    /// Rolls back. [`sqlx::Error::WorkerCrashed`]: there was no answer, so a transaction may still be open.
+    async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
+        let Some(connection) = self.connection.as_mut() else { return Ok(()) };
+        let rolled_back = sqlx::raw_sql("rollback").execute(connection);
+        // Our own statements end by themselves.
+        if self.lent { answered(rolled_back).await.map(drop) } else { rolled_back.await.map(drop) }
     }
 
     /// Leaves a gap for waiting processes, if there are any.
@@ -339,12 +353,16 @@ impl OpenTransaction {
     /// Rolls back and waits for its completion.
     pub(crate) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let is_over = self.ours_to_read().await.is_err();
-        let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
-        if is_over || rolled_back.is_ok() {
-            self.let_go();
-            return Ok(());
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        match writer.roll_back().await {
+            // Dropping this replaces the connection.
+            Err(error @ sqlx::Error::WorkerCrashed) => Err(classify(error)),
+            Err(error) if !is_over => Err(classify(error)),
+            _ => {
+                self.let_go();
+                Ok(())
+            }
         }
-        rolled_back.map(drop).map_err(classify)
     }
 }
 
@@ -383,19 +401,22 @@ impl Drop for Writer {
 
 /// The answer of a connection that the application may have used. Its thread may be dead: the driver panics over a prepared `select *` whose
 /// table has more columns now, and a command that is sent at that moment has no answer. It may also still run a statement whose caller was
-/// dropped: then a new connection waits for the end of that one, as another process would.
+/// dropped; that is interrupted then.
 async fn answered<T>(answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
     tokio::time::timeout(2 * patience::GRACE, answer).await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
 }
 
 async fn roll_back(writer: &mut Writer) {
-    if let Some(connection) = writer.connection.as_mut()
-        && let Err(error) = answered(sqlx::raw_sql("rollback").execute(connection)).await
-    {
-        // "No transaction is active" is the normal error if BEGIN had failed or COMMIT had succeeded.
-        tracing::debug!(%error, "nothing to roll back");
+    match writer.roll_back().await {
+        // The fence stays shut until the connection answers, or is replaced.
+        Err(sqlx::Error::WorkerCrashed) => writer.fence.interrupt(),
+        Err(error) => {
+            // "No transaction is active" is the normal error if BEGIN had failed or COMMIT had succeeded.
+            tracing::debug!(%error, "nothing to roll back");
+            writer.fence.open();
+        }
+        Ok(()) => writer.fence.open(),
     }
-    writer.fence.open();
     writer.turns.has_written();
     if writer.lent {
         warn_if_not_clean(writer).await;

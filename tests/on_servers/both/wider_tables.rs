@@ -134,9 +134,8 @@ async fn own_statement_is_prepared_again(url: &str) {
     let table = "create table orders (no varchar(20) primary key, note varchar(20) not null, version bigint not null)";
     by_hand(&db, table.to_owned()).await;
     let orders = Repository::<Order>::new(&db);
-    let all = async || -> Result<(), tenure::Error> {
-        let mut tx = db.begin().await?;
-        orders.insert(&mut tx, Order { no: LockId::random().reveal()[..20].to_owned(), note: String::new() }).await?;
+    let in_transaction = async |tx: &mut tenure::Transaction| -> Result<(), tenure::Error> {
+        orders.insert(tx, Order { no: LockId::random().reveal()[..20].to_owned(), note: String::new() }).await?;
         let select = "select * from orders";
         if let Ok(connection) = tx.postgres() {
             sqlx::query(select).fetch_all(connection).await?;
@@ -145,16 +144,29 @@ async fn own_statement_is_prepared_again(url: &str) {
         } else {
             sqlx::query(select).fetch_all(tx.sqlite()?).await?;
         }
-        tx.commit().await
+        Ok(())
     };
-    for _ in 0..2 {
-        all().await.unwrap();
-    }
+    let all = async || {
+        let mut tx = db.begin().await.unwrap();
+        in_transaction(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+    };
+    all().await;
+    all().await;
     let other = Database::connect_with(url, options()).await.unwrap();
-    by_hand(&other, "alter table orders add column later text".to_owned()).await;
-    let _refused_or_not = all().await;
-    for _ in 0..3 {
-        all().await.unwrap();
+    for (column, dropped) in [("later", true), ("latest", false)] {
+        by_hand(&other, format!("alter table orders add column {column} text")).await;
+        let mut tx = db.begin().await.unwrap();
+        let _refused_or_not = in_transaction(&mut tx).await;
+        // An error of the rollback is one of a connection that is replaced.
+        if dropped {
+            drop(tx)
+        } else {
+            drop(tx.rollback().await)
+        }
+        for _ in 0..3 {
+            all().await;
+        }
     }
     other.close().await;
     db.close().await;
