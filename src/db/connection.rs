@@ -37,6 +37,40 @@ pub(crate) enum Link {
     Simulated(simulation::Work),
 }
 
+/// What a connection is for.
+pub(crate) enum Mode<R, O> {
+    Reading(R),
+    /// An open transaction.
+    Open(O),
+}
+
+impl<R, O> Mode<R, O> {
+    /// The transaction, for writing.
+    pub(crate) fn open(&mut self) -> Result<&mut O, DatabaseError> {
+        match self {
+            Mode::Reading(_) => Err(DatabaseError::ReadOnly),
+            Mode::Open(open) => Ok(open),
+        }
+    }
+}
+
+/// The same on each database's open transaction, or something else on a connection for reading.
+macro_rules! on_open {
+    ($link:expr, $open:ident => $work:expr, else $other:expr) => {
+        match $link {
+            #[cfg(feature = "sqlite")]
+            Link::Sqlite(Mode::Open($open)) => $work,
+            #[cfg(feature = "postgres")]
+            Link::Postgres(Mode::Open($open)) => $work,
+            #[cfg(feature = "mysql")]
+            Link::MySql(Mode::Open($open)) => $work,
+            #[cfg(test)]
+            Link::Simulated($open) => $work,
+            _ => $other,
+        }
+    };
+}
+
 /// The same on each database's own part.
 macro_rules! on_each {
     ($link:expr, $own:ident => $work:expr) => {
@@ -94,15 +128,16 @@ impl Connection {
         erased(async { on_each!(&mut self.link, link => link.write_returning(statement).await) }).await
     }
 
-    /// The session of its transaction, seen from another connection.
+    /// The session of its transaction, seen from another connection. Nothing is open on a connection for reading.
     pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
-        on_each!(&self.link, link => link.session())
+        on_open!(&self.link, open => Some(open.outside()), else None)
     }
 
     /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
     /// in deadlocks.
     pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        erased(async { on_each!(&mut self.link, link => link.begin_again().await) }).await
+        erased(async { on_open!(&mut self.link, open => open.begin_again().await, else Err(DatabaseError::ReadOnly)) })
+            .await
     }
 
     /// The simulated transaction that it is.
@@ -117,12 +152,12 @@ impl Connection {
     /// Commits the transaction. A statement without parameters that it carries runs in the message of the COMMIT, where the database allows
     /// it; it ends with a semicolon.
     pub(crate) async fn commit(self, carried: Option<String>) -> Result<(), DatabaseError> {
-        erased(async { on_each!(self.link, link => link.commit(carried).await) }).await
+        erased(async { on_open!(self.link, open => open.commit(carried).await, else Ok(())) }).await
     }
 
     /// Rolls back, and waits for its completion.
     pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
-        erased(async { on_each!(self.link, link => link.rollback().await) }).await
+        erased(async { on_open!(self.link, open => open.rollback().await, else Ok(())) }).await
     }
 }
 
@@ -131,7 +166,7 @@ impl Connection {
     #[cfg(feature = "sqlite")]
     pub(crate) fn as_sqlite(&mut self) -> Option<&mut sqlx::SqliteConnection> {
         match &mut self.link {
-            Link::Sqlite(sqlite::Link::Open(open)) => Some(open.lend()),
+            Link::Sqlite(Mode::Open(open)) => Some(open.lend()),
             _ => None,
         }
     }
@@ -139,7 +174,7 @@ impl Connection {
     #[cfg(feature = "postgres")]
     pub(crate) fn as_postgres(&mut self) -> Option<&mut sqlx::PgConnection> {
         match &mut self.link {
-            Link::Postgres(postgres::Link::Open(open)) => open.lend(),
+            Link::Postgres(Mode::Open(open)) => open.lend(),
             _ => None,
         }
     }
@@ -147,7 +182,7 @@ impl Connection {
     #[cfg(feature = "mysql")]
     pub(crate) fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
         match &mut self.link {
-            Link::MySql(mysql::Link::Open(open)) => open.session().lend(),
+            Link::MySql(Mode::Open(open)) => open.session().lend(),
             _ => None,
         }
     }
@@ -157,11 +192,11 @@ impl Connection {
     pub(crate) fn as_sea_orm(&mut self) -> &mut dyn SeaOrmStatements {
         match &mut self.link {
             #[cfg(feature = "sqlite")]
-            Link::Sqlite(sqlite::Link::Open(open)) => open,
+            Link::Sqlite(Mode::Open(open)) => open,
             #[cfg(feature = "postgres")]
-            Link::Postgres(postgres::Link::Open(open)) => open,
+            Link::Postgres(Mode::Open(open)) => open,
             #[cfg(feature = "mysql")]
-            Link::MySql(mysql::Link::Open(open)) => open,
+            Link::MySql(Mode::Open(open)) => open,
             _ => unreachable!("a unit of work has an open transaction of a database"),
         }
     }

@@ -37,7 +37,7 @@ pub use driver::DriverOptions;
 
 pub(crate) use backend::Backend;
 pub(crate) use columns::{Column, Holds};
-pub(crate) use connection::{Connection, Link};
+pub(crate) use connection::{Connection, Link, Mode};
 pub(crate) use driver::Address;
 pub(crate) use row::{Misfit, Row};
 #[cfg(fuzzing)]

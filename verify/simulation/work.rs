@@ -1,5 +1,7 @@
 //! A transaction on the simulated database: it has the database to itself until it ends.
 
+use async_trait::async_trait;
+
 use super::backend::without;
 use super::link::{Link, Turn};
 use crate::aggregate::version::Version;
@@ -45,6 +47,16 @@ impl Work {
     }
 }
 
+/// No simulated transaction is as long as its limit.
+struct Endless;
+
+#[async_trait]
+impl EndSession for Endless {
+    async fn end(&self) -> Result<(), DatabaseError> {
+        Ok(())
+    }
+}
+
 /// As the connections of databases, without SQL.
 impl Work {
     pub(crate) fn sheet(&self) -> &'static Sheet {
@@ -63,8 +75,8 @@ impl Work {
         self.link.travel().await;
         Ok(Version::FIRST)
     }
-    pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
-        None
+    pub(crate) fn outside(&self) -> Box<dyn EndSession> {
+        Box::new(Endless)
     }
     pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
         without()

@@ -5,15 +5,11 @@ use super::errors::classify;
 use super::session::{Session, Statement as Own};
 use super::sheet;
 use super::values::bind;
-use crate::db::EndSession;
-use crate::db::{Row, RowLock, Sheet, Statement};
+use crate::db::{Mode, Row, RowLock, Sheet, Statement};
 use crate::error::DatabaseError;
 
 /// A connection.
-pub(crate) enum Link {
-    Reading(Session),
-    Open(OpenTransaction),
-}
+pub(crate) type Link = Mode<Session, OpenTransaction>;
 
 impl Link {
     pub(crate) fn sheet(&self) -> &'static Sheet {
@@ -26,14 +22,6 @@ impl Link {
     fn own(&self, statement: &Statement<'_>) -> Own {
         let sql = statement.sql(self.sheet());
         statement.values(sql).fold(Own::new(sql.text.clone()), bind)
-    }
-
-    /// Its session, seen from another connection. Nothing is open on a connection for reading.
-    pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
-        match self {
-            Link::Reading(_) => None,
-            Link::Open(open) => Some(open.outside()),
-        }
     }
 
     pub(crate) async fn read(&mut self, statement: Statement<'_>, lock: RowLock) -> Result<Vec<Row>, DatabaseError> {
@@ -61,30 +49,5 @@ impl Link {
         let own = self.own(&statement);
         let write = async |session: &mut Session| session.write_returning(own).await.map_err(classify);
         Ok(self.open()?.wait_for(write).await?.into_iter().map(Row::MySql).collect())
-    }
-
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        self.open()?.begin_again().await
-    }
-
-    pub(crate) async fn commit(self, carried: Option<String>) -> Result<(), DatabaseError> {
-        match self {
-            Link::Reading(_) => Ok(()),
-            Link::Open(open) => open.commit(carried).await,
-        }
-    }
-
-    pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
-        match self {
-            Link::Reading(_) => Ok(()),
-            Link::Open(open) => open.rollback().await,
-        }
-    }
-
-    fn open(&mut self) -> Result<&mut OpenTransaction, DatabaseError> {
-        match self {
-            Link::Reading(_) => Err(DatabaseError::ReadOnly),
-            Link::Open(open) => Ok(open),
-        }
     }
 }

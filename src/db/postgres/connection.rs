@@ -113,7 +113,8 @@ impl OpenTransaction {
         Ok(transaction)
     }
 
-    pub(crate) fn session(&self) -> Box<dyn EndSession> {
+    /// Its session, seen from another connection.
+    pub(crate) fn outside(&self) -> Box<dyn EndSession> {
         Box::new(Session { pools: Arc::clone(&self.pools), process: self.process })
     }
 

@@ -8,15 +8,11 @@ use super::connection::OpenTransaction;
 use super::errors::classify;
 use super::sheet::SHEET;
 use super::values::arguments;
-use crate::db::{EndSession, patience};
-use crate::db::{Row, RowLock, Sheet, Statement};
+use crate::db::{Mode, Row, RowLock, Sheet, Statement, patience};
 use crate::error::DatabaseError;
 
 /// A connection.
-pub(crate) enum Link {
-    Reading(Checkout),
-    Open(OpenTransaction),
-}
+pub(crate) type Link = Mode<Checkout, OpenTransaction>;
 
 type Query = sqlx::query::Query<'static, Postgres, PgArguments>;
 
@@ -28,14 +24,6 @@ fn query(statement: &Statement<'_>, lock: RowLock) -> Query {
 impl Link {
     pub(crate) fn sheet(&self) -> &'static Sheet {
         &SHEET
-    }
-
-    /// Its session, seen from another connection. Nothing is open on a connection for reading.
-    pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
-        match self {
-            Link::Reading(_) => None,
-            Link::Open(open) => Some(open.session()),
-        }
     }
 
     pub(crate) async fn read(&mut self, statement: Statement<'_>, lock: RowLock) -> Result<Vec<Row>, DatabaseError> {
@@ -59,30 +47,5 @@ impl Link {
         let query = query(&statement, RowLock::None);
         let write = async |connection: &mut PgConnection| query.fetch_all(connection).await.map_err(classify);
         Ok(self.open()?.wait_for(write).await?.into_iter().map(Row::Postgres).collect())
-    }
-
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        self.open()?.begin_again().await
-    }
-
-    pub(crate) async fn commit(self, carried: Option<String>) -> Result<(), DatabaseError> {
-        match self {
-            Link::Reading(_) => Ok(()),
-            Link::Open(open) => open.commit(carried).await,
-        }
-    }
-
-    pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
-        match self {
-            Link::Reading(_) => Ok(()),
-            Link::Open(open) => open.rollback().await,
-        }
-    }
-
-    fn open(&mut self) -> Result<&mut OpenTransaction, DatabaseError> {
-        match self {
-            Link::Reading(_) => Err(DatabaseError::ReadOnly),
-            Link::Open(open) => Ok(open),
-        }
     }
 }

@@ -8,15 +8,11 @@ use super::connection::OpenTransaction;
 use super::errors::classify;
 use super::sheet::SHEET;
 use super::values::arguments;
-use crate::db::EndSession;
-use crate::db::{Row, RowLock, Sheet, Statement};
+use crate::db::{Mode, Row, RowLock, Sheet, Statement};
 use crate::error::DatabaseError;
 
 /// A connection.
-pub(crate) enum Link {
-    Reading(PoolConnection<Sqlite>),
-    Open(OpenTransaction),
-}
+pub(crate) type Link = Mode<PoolConnection<Sqlite>, OpenTransaction>;
 
 type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
 
@@ -31,14 +27,6 @@ impl Link {
     }
 
     /// Every lock is granted already: no other session can write until this transaction ends.
-    /// Its session, seen from another connection. Nothing is open on a connection for reading.
-    pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
-        match self {
-            Link::Reading(_) => None,
-            Link::Open(open) => Some(open.session()),
-        }
-    }
-
     pub(crate) async fn read(&mut self, statement: Statement<'_>, _lock: RowLock) -> Result<Vec<Row>, DatabaseError> {
         let query = query(&statement);
         let rows = match self {
@@ -56,31 +44,5 @@ impl Link {
     pub(crate) async fn write_returning(&mut self, statement: Statement<'_>) -> Result<Vec<Row>, DatabaseError> {
         let rows = query(&statement).fetch_all(self.open()?.ours().await?).await.map_err(classify)?;
         Ok(rows.into_iter().map(Row::Sqlite).collect())
-    }
-
-    /// SQLite aborts no transaction in a deadlock.
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        Err(DatabaseError::Unsupported("this database does not abort transactions in deadlocks"))
-    }
-
-    pub(crate) async fn commit(self, carried: Option<String>) -> Result<(), DatabaseError> {
-        match self {
-            Link::Reading(_) => Ok(()),
-            Link::Open(open) => open.commit(carried).await,
-        }
-    }
-
-    pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
-        match self {
-            Link::Reading(_) => Ok(()),
-            Link::Open(open) => open.rollback().await,
-        }
-    }
-
-    fn open(&mut self) -> Result<&mut OpenTransaction, DatabaseError> {
-        match self {
-            Link::Reading(_) => Err(DatabaseError::ReadOnly),
-            Link::Open(open) => Ok(open),
-        }
     }
 }
