@@ -49,14 +49,12 @@ macro_rules! on_each {
 impl Row {
     /// The number in a column.
     pub(crate) fn integer(&self, at: usize) -> Result<Option<i64>, DatabaseError> {
-        let number = on_each!(self, row => sqlx::Row::try_get(row, at));
-        number.map_err(|error| self.classify(error))
+        self.get(|row| on_each!(row, row => sqlx::Row::try_get(row, at)))
     }
 
     /// The text in a column.
     pub(crate) fn text(&self, at: usize) -> Result<Option<String>, DatabaseError> {
-        let text = on_each!(self, row => sqlx::Row::try_get(row, at));
-        text.map_err(|error| self.classify(error))
+        self.get(|row| on_each!(row, row => sqlx::Row::try_get(row, at)))
     }
 
     /// The columns of a table, starting at this one.
@@ -75,8 +73,13 @@ impl Row {
         table.columns.iter().enumerate().map(read).collect()
     }
 
+    /// What is read from its columns by their names.
+    pub(crate) fn get<T>(&self, read: impl FnOnce(&Self) -> Result<T, sqlx::Error>) -> Result<T, DatabaseError> {
+        read(self).map_err(|error| self.classify(error))
+    }
+
     /// The meaning of a column that cannot be read.
-    pub(crate) fn classify(&self, error: sqlx::Error) -> DatabaseError {
+    fn classify(&self, error: sqlx::Error) -> DatabaseError {
         match self {
             #[cfg(feature = "sqlite")]
             Row::Sqlite(_) => sqlite::errors::classify(error),

@@ -106,13 +106,11 @@ impl Text {
 }
 
 /// A text with its values.
-#[derive(Clone)]
 pub(crate) struct Statement<'v> {
     source: Source,
     values: Vec<Bind<'v>>,
 }
 
-#[derive(Clone)]
 enum Source {
     Fixed(&'static Text),
     Made(Arc<Sql>),

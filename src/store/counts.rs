@@ -33,5 +33,5 @@ pub(crate) async fn held_by_type(db: &mut Connection) -> Result<Vec<HeldByType>,
             oldest: until(number("clock")?, number("since")?),
         })
     };
-    rows.iter().map(|row| read(row).map_err(|error| row.classify(error))).collect()
+    rows.iter().map(|row| row.get(read)).collect()
 }

@@ -65,7 +65,7 @@ pub(crate) async fn held(db: &mut Connection, query: &ListQuery) -> Result<Vec<L
     let limit = select.place(i64::from(query.limit));
     select.text += &format!(" order by l.since, l.kind, l.id, l.generation limit {limit}");
     let rows = db.read(select.statement(db.sheet()), RowLock::None).await?;
-    rows.iter().map(|row| listed(row).map_err(|error| row.classify(error))).collect()
+    rows.iter().map(|row| row.get(listed)).collect()
 }
 
 fn listed(row: &Row) -> Result<Listed, sqlx::Error> {
@@ -133,8 +133,7 @@ pub(crate) async fn past_of(db: &mut Connection, query: &HistoryQuery) -> Result
           order by page.generation desc, page.lock_hash desc"
     );
     let rows = db.read(select.statement(db.sheet()), RowLock::None).await?;
-    let entries = rows.iter().map(|row| past_row(row).map_err(|error| row.classify(error)));
-    let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
+    let mut entries = rows.iter().map(|row| row.get(past_row)).collect::<Result<Vec<_>, _>>()?;
     // Two advisory leases that were acquired at once may have one generation, and both follow the earlier lease.
     entries.dedup_by(|one, other| one.lock == other.lock);
     Ok(entries)

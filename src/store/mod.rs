@@ -24,3 +24,6 @@ mod differential;
 
 pub(crate) use saves::{Authorship, RowLocked, Save, Saved};
 pub(crate) use sweep::{Slice, SweptRows};
+
+/// The number of attempts of one of our own operations.
+const ATTEMPTS: u32 = 8;

@@ -51,7 +51,7 @@ pub(crate) async fn settle(db: &mut Connection, operation: &OperationId) -> Resu
     let id = || Bind::Bytes(&operation.0);
     db.write(RESERVE.with([id(), db.now()])).await?;
     let rows = db.read(COMMITTED.with([id()]), RowLock::None).await?;
-    let committed = rows.first().map(|row| row.flag("committed").map_err(|error| row.classify(error)));
+    let committed = rows.first().map(|row| row.get(|row| row.flag("committed")));
     Ok(committed.transpose()?.flatten() == Some(true))
 }
 

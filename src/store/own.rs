@@ -6,7 +6,6 @@ use crate::aggregate::Stored;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
-use crate::db::patience;
 use crate::db::{Backend, RowLock, erased};
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation, Place};
@@ -19,20 +18,18 @@ use crate::store::{Slice, SweptRows};
 use crate::store::{counts, leases, lists, load, operation, revisions, sweep};
 use crate::version::conflict::Change;
 
-/// Runs an operation of the lock manager in a transaction of its own, and commits it. If the database aborts it in a deadlock, nothing was
-/// changed, and it runs again. (The application's units of work are not repeated: only the application knows whether they may be.)
-macro_rules! alone {
-    ($backend:expr, $db:ident => $operation:expr) => {{
+/// Runs an operation of the lock manager again if the database aborted it in a deadlock, or another session was first: nothing was changed.
+/// The budget of the operation may end it earlier. (The application's units of work are not repeated: only the application knows whether they
+/// may be.)
+macro_rules! again {
+    ($work:expr) => {{
         let mut attempt = 1;
         loop {
-            let mut $db = $backend.begin_own(false).await?;
-            let done = match erased($operation).await {
-                Ok(answer) => $db.commit(None).await.map(|()| answer),
-                Err(error) => Err(error),
-            };
-            match done {
-                Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure) if attempt < ATTEMPTS => {
-                    tokio::time::sleep(patience::jitter() * attempt).await;
+            match $work.await {
+                Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure)
+                    if attempt < $crate::store::ATTEMPTS =>
+                {
+                    tokio::time::sleep($crate::db::patience::jitter() * attempt).await;
                     attempt += 1;
                 }
                 done => break done,
@@ -40,9 +37,19 @@ macro_rules! alone {
         }
     }};
 }
+pub(super) use again;
 
-/// The number of attempts of one of our own operations.
-const ATTEMPTS: u32 = 8;
+/// Runs an operation in a transaction of its own, and commits it.
+macro_rules! alone {
+    ($backend:expr, $db:ident => $operation:expr) => {
+        again!(erased(async {
+            let mut $db = $backend.begin_own(false).await?;
+            let answer = $operation.await?;
+            $db.commit(None).await?;
+            Ok(answer)
+        }))
+    };
+}
 
 /// Aggregates, without a lock.
 impl Backend {

@@ -1,7 +1,7 @@
 //! The last versions of an aggregate, as many as its mapping names, and the version of a deleted one.
 
 use crate::aggregate::mapping::{Mapping, MappingError, Rows};
-use crate::aggregate::value::{Kind, Value};
+use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::from_millis;
 use crate::db::columns::{Columns, there};
@@ -55,8 +55,8 @@ pub(crate) async fn changes(
 }
 
 fn change(row: &Row) -> Result<Change, DatabaseError> {
-    let number = |column| there(row.number(column), column).map_err(|error| row.classify(error));
-    let text = |column| Columns::text(row, column).map_err(|error| row.classify(error));
+    let number = |column| row.get(|row| there(row.number(column), column));
+    let text = |column| row.get(|row| Columns::text(row, column));
     Ok(Change {
         version: Version::new(number("version")?).map_err(|error| misfit(&error))?,
         by: text("by_id")?.zip(text("by_name")?).map(|(id, name)| Owner::new(id, name)),
@@ -87,10 +87,8 @@ pub(super) async fn keep(
     }
     let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
     let (by, shape) = (author.by.as_ref(), shape(mapping));
-    let text =
-        |text: Option<&'_ String>| text.map_or_else(|| Value::Null(Kind::Text), |text| Value::Text(text.clone()));
-    let author = [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), text(author.command.as_ref())];
-    let [by, name, command] = author.each_ref().map(Bind::from);
+    let [by, name] = [by.map(|by| &*by.id), by.map(|by| &*by.name)].map(Bind::from);
+    let command = Bind::from(author.command.as_deref());
     let (kind, id, number) = (Bind::Key(key.kind()), Bind::Key(key.id()), version.number());
     let values = [kind, id, number.into(), Bind::Text(&state), db.now(), by, name, command, Bind::Text(&shape)];
     db.write(KEEP.with(values)).await?;

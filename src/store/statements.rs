@@ -125,7 +125,7 @@ pub(super) fn select_whole(sheet: &'static Sheet, mapping: &'static Mapping) -> 
                 _ => ((sheet.null)(Kind::Integer).to_owned(), writer.owner_is(mapping, &lineage.owner())),
             };
             let at = (sheet.constant)(at);
-            format!("select {at}, {version}, {columns} from {} where {found}{LOCK}", lineage.from())
+            format!("select {at}, {version}, {columns} from {} where {found}", lineage.from())
         };
         union(sheet, tables(mapping).map(select))
     })
@@ -175,11 +175,11 @@ fn all_columns(writer: &Writer, mapping: &'static Mapping, at: usize, lineage: &
     }))
 }
 
-/// The parts of a union. Each has a lock of its own, so it is in parentheses, where there are locks.
+/// The parts of a union. Where it is read under the lock of its root and has to lock, too, each part has a lock of its own.
 fn union(sheet: &Sheet, parts: impl Iterator<Item = String>) -> String {
     let mut parts: Vec<_> = parts.collect();
-    if parts.len() > 1 && sheet.row_locks.is_some() {
-        parts.iter_mut().for_each(|part| *part = format!("({part})"));
+    if parts.len() > 1 && sheet.row_locks.as_ref().is_some_and(|locks| locks.rereads_lock) {
+        parts.iter_mut().for_each(|part| *part = format!("({part}{LOCK})"));
     }
     parts.join(" union all ")
 }

@@ -16,7 +16,7 @@ use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
 use super::migrate::{Whose, migrate, migrator};
 use super::several_writers;
-use super::{MySql, Time, in_flight};
+use super::{MySql, in_flight};
 use crate::clock::to_micros;
 use crate::db::diagnosis::{Diagnosis, Setting, Writers};
 use crate::db::migration;
@@ -99,7 +99,7 @@ impl MySql {
             waits: server.waits,
             labels: Labels::default(),
         };
-        Ok(MySql { connections, time: Time(connect.clock), version: server.version, count })
+        Ok(MySql { connections, clock: connect.clock, version: server.version, count })
     }
 }
 

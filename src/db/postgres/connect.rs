@@ -10,7 +10,6 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, Row};
 
-use super::Time;
 use super::errors::{classify, read_committed};
 use super::pools::Pools;
 use crate::clock::{millis, to_micros};
@@ -93,7 +92,7 @@ impl super::Postgres {
             silence,
             set_up: main,
         };
-        Ok(super::Postgres { pool, pools: Arc::new(pools), time: Time(connect.clock), version, count })
+        Ok(super::Postgres { pool, pools: Arc::new(pools), clock: connect.clock, version, count })
     }
 }
 

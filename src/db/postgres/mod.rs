@@ -42,21 +42,11 @@ pub(crate) struct Postgres {
     pool: PgPool,
     /// That pool, and those of the lock manager.
     pub(crate) pools: Arc<Pools>,
-    pub(crate) time: Time,
+    /// The clock of a test.
+    pub(crate) clock: Option<ManualClock>,
     version: String,
     /// The maximum number of connections of the pool.
     count: u32,
-}
-
-/// The server's own clock, or a test's.
-#[derive(Debug, Clone)]
-pub(crate) struct Time(Option<ManualClock>);
-
-impl Time {
-    /// The time for statements: `None`, so that they read the server's clock.
-    pub(crate) fn given(&self) -> Option<i64> {
-        self.0.as_ref().map(ManualClock::millis)
-    }
 }
 
 impl Postgres {
@@ -71,11 +61,11 @@ impl Postgres {
     }
 
     fn opened(&self, open: OpenTransaction) -> Connection {
-        Connection::new(db::Link::Postgres(Link::Open(open)), self.time.0.clone())
+        Connection::new(db::Link::Postgres(Link::Open(open)), self.clock.clone())
     }
 
     fn reading(&self, reader: Checkout) -> Connection {
-        Connection::new(db::Link::Postgres(Link::Reading(reader)), self.time.0.clone())
+        Connection::new(db::Link::Postgres(Link::Reading(reader)), self.clock.clone())
     }
 
     async fn write(&self) -> Result<OpenTransaction, DatabaseError> {

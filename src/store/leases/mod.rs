@@ -10,13 +10,13 @@ mod rows;
 mod sweep;
 mod write;
 
-use crate::db::patience;
 use crate::db::{Backend, Connection};
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place, conflict, decide};
 use crate::lease::operations::{Attempt, KeyState, LockAnswer, LockHash, LockRequest, Proof, Resumption};
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::store::Slice;
+use crate::store::own::again;
 use load::Loader;
 pub(crate) use read::{lease, past};
 pub(crate) use rows::make;
@@ -33,10 +33,6 @@ pub(crate) enum Which<'w> {
     /// The row of the exclusive lease on a key.
     Exclusive(&'w LockKey),
     /// The row of the exclusive lease on a key. It need not be locked unless it has this generation.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        allow(dead_code, reason = "only PostgreSQL evaluates it before it locks the row")
-    )]
     ExclusiveOf(&'w LockKey, i64),
     /// The rows of a key that have this generation.
     Generation(&'w LockKey, i64),
@@ -157,9 +153,6 @@ pub(crate) fn refusal(request: &LockRequest, row: &LeaseRow, now: i64) -> Option
     held.then(|| LockAnswer::Held { holder: row.holder(now), lock: row.lock.clone() })
 }
 
-/// The number of attempts of an operation that deadlocked or lost a race. The budget of the operation may end it earlier.
-const ATTEMPTS: u32 = 8;
-
 /// Runs an operation, again if another session was first. A deadlock has rolled its transaction back, so it has changed nothing.
 pub(crate) async fn operate(database: &Backend, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
     #[cfg(test)]
@@ -173,32 +166,22 @@ pub(crate) async fn operate(database: &Backend, operation: &Operation<'_>) -> Re
     {
         return Ok(answer);
     }
-    let mut attempt = 1;
-    loop {
-        match self::attempt(database, operation).await {
-            Ok(Ran::Decided(answer) | Ran::Written(answer)) => return Ok(lost(answer, operation)),
-            Ok(Ran::Raced) | Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure)
-                if attempt < ATTEMPTS =>
-            {
-                tokio::time::sleep(patience::jitter() * attempt).await;
-                attempt += 1;
-            }
-            Ok(Ran::Raced) => return Err(DatabaseError::SerializationFailure),
-            Err(error) => return Err(error),
-        }
-    }
+    let answer = again!(attempt(database, operation))?;
+    Ok(lost(answer, operation))
 }
 
 /// As [`run`], in a transaction of its own, which is committed if something was written.
-async fn attempt(database: &Backend, operation: &Operation<'_>) -> Result<Ran, DatabaseError> {
+async fn attempt(database: &Backend, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
     let heartbeat = matches!(operation, Operation::Keep(_) | Operation::Extend(..));
     let mut db = database.begin_own(heartbeat).await?;
-    let ran = run(&mut db, operation).await?;
-    match ran {
-        Ran::Written(_) => db.commit(None).await?,
-        Ran::Decided(_) | Ran::Raced => db.rollback().await?,
+    match run(&mut db, operation).await? {
+        Ran::Written(answer) => db.commit(None).await.map(|()| answer),
+        Ran::Decided(answer) => db.rollback().await.map(|()| answer),
+        Ran::Raced => {
+            db.rollback().await?;
+            Err(DatabaseError::SerializationFailure)
+        }
     }
-    Ok(ran)
 }
 
 /// The key was free when it was read first, and another session acquired it before its row was locked.

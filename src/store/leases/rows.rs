@@ -71,7 +71,6 @@ fn select(sheet: &Sheet, rows: &str) -> String {
 }
 
 static EXCLUSIVE: Text = Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 and l.slot = {bytes}"));
-/// PostgreSQL evaluates the condition before it locks the row; the others need not lock another generation either.
 static EXCLUSIVE_OF: Text =
     Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 and l.slot = {bytes} and l.generation = $4"));
 static IN_SLOT: Text = Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 and l.slot = $4"));
@@ -239,8 +238,8 @@ async fn fetch<T>(
     let rows = db.read(statement, lock).await?;
     let mut found = Found { rows: Vec::with_capacity(rows.len()), clock: None };
     for row in &rows {
-        let clock = there(row.number("clock"), "clock").map_err(|error| row.classify(error))?;
-        found.rows.push(read(row).map_err(|error| row.classify(error))?);
+        let clock = row.get(|row| there(row.number("clock"), "clock"))?;
+        found.rows.push(row.get(read)?);
         found.clock = found.clock.max(Some(clock));
     }
     Ok(found)
@@ -254,7 +253,7 @@ pub(super) async fn end_of_slice(
 ) -> Result<Option<Place>, DatabaseError> {
     let ([kind, id, slot], skip) = (place_values(after), i64::from(slice.most) - 1);
     let rows = db.read(END_OF_SLICE.with([kind, id, slot, Bind::key(slice.kind), skip.into()]), RowLock::None).await?;
-    rows.first().map(|row| place(row).map_err(|error| row.classify(error))).transpose()
+    rows.first().map(|row| row.get(place)).transpose()
 }
 
 /// The rows of a JSON text `$1` as rows `new`; `$2` is their number.

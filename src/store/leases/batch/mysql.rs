@@ -14,6 +14,7 @@ pub(super) mod texts;
 use changes::Changes;
 use found::Found;
 
+use crate::clock::ManualClock;
 use crate::db::mysql::MySql;
 use crate::db::mysql::connection::Connections;
 use crate::db::mysql::deadline::Flavour;
@@ -29,7 +30,7 @@ const MOST: usize = 500;
 
 /// Answers the requests that need not wait.
 pub(crate) async fn run(db: &MySql, ops: &[LockOp]) -> Result<Answers, DatabaseError> {
-    let answers = ask(&db.connections, ops, db.time.given()).await;
+    let answers = ask(&db.connections, ops, db.clock.as_ref().map(ManualClock::millis)).await;
     match ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
         true => answers,
         // Most of it commits by itself.

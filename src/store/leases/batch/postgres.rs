@@ -13,7 +13,7 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres, Row};
 
-use crate::clock::millis;
+use crate::clock::{ManualClock, millis};
 use crate::db::patience;
 use crate::db::postgres::{self, errors::classify};
 use crate::error::DatabaseError;
@@ -92,7 +92,7 @@ impl<'o> Shown<'o> {
 
 /// Answers the requests that need not wait.
 pub(crate) async fn run(db: &postgres::Postgres, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
-    let (pools, now) = (&db.pools, db.time.given());
+    let (pools, now) = (&db.pools, db.clock.as_ref().map(ManualClock::millis));
     let mut connection = pools.checkout(&pools.batches, patience::left()).await?;
     let ask = async |connection: &mut PgConnection| {
         let mut round = Round { ops, answers: ops.iter().map(|_| None).collect(), now };
