@@ -6,7 +6,6 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::db::{Bind, Connection, RowLock, Statement};
 use crate::error::DatabaseError;
-use crate::store::RowLocked;
 use crate::store::{statements, whole};
 
 /// Loads an aggregate. Without a lock one statement reads everything: other sessions may commit between two statements, but one statement
@@ -35,6 +34,10 @@ pub(crate) async fn load(
     let rows = db.read(Statement::new(sql, id.iter().map(Bind::from).collect()), after).await?;
     whole::assemble(mapping, id, &rows)
 }
+
+/// Another transaction holds the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowLocked;
 
 /// As [`load`], and locks the root, but does not wait: the inner `Err` means that another transaction holds it.
 pub(crate) async fn load_unlocked(

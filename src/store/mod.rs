@@ -2,6 +2,7 @@
 //!
 //! Every column is named: a column that a newer release adds does not stop an older process.
 
+mod authorship;
 pub(crate) mod counts;
 pub(crate) mod insert;
 pub(crate) mod leases;
@@ -12,7 +13,6 @@ pub(crate) mod operation;
 mod own;
 pub(crate) mod revisions;
 pub(crate) mod save;
-mod saves;
 mod statements;
 pub(crate) mod sweep;
 mod texts;
@@ -22,7 +22,8 @@ mod whole;
 #[path = "../../verify/differential/mod.rs"]
 mod differential;
 
-pub(crate) use saves::{Authorship, RowLocked, Save, Saved};
+pub(crate) use authorship::Authorship;
+pub(crate) use save::{Save, Saved};
 pub(crate) use sweep::{Slice, SweptRows};
 
 /// The number of attempts of one of our own operations.

@@ -1,17 +1,41 @@
 //! Saving and deleting a loaded aggregate. The root is written first, always: its row is the lock of the aggregate.
 
 use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Table};
+use crate::aggregate::diff::Diff;
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::db::{Bind, Connection, RowLock, Statement};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::store::{Authorship, Save, Saved};
+use crate::store::Authorship;
 use crate::store::{load, revisions, statements};
 
 /// The number of children that one statement inserts: small enough that the driver can cache a statement for every number.
 const ROWS: usize = 32;
+
+/// The input of a save.
+#[derive(Debug)]
+pub(crate) struct Save<'a> {
+    pub mapping: &'static Mapping,
+    pub key: &'a LockKey,
+    /// The version that must be stored now.
+    pub from: Version,
+    /// The version after the save: the next one, or the same if this transaction has raised it already.
+    pub to: Version,
+    pub diff: &'a Diff<'a>,
+    pub rows: &'a Rows,
+    pub author: &'a Authorship,
+}
+
+/// The result of a save or a delete.
+#[derive(Debug)]
+pub(crate) enum Saved {
+    /// Done.
+    Done,
+    /// The stored version is not the expected one; nothing was written. Contains the stored state, read with a lock.
+    Stale(Option<Stored>),
+}
 
 /// Writes the difference if the stored version is still the one that it is based on.
 pub(crate) async fn save(db: &mut Connection, save: &Save<'_>) -> Result<Saved, DatabaseError> {

@@ -1,12 +1,9 @@
-//! The input and the result of a save.
+//! The author of a change.
 
-use crate::aggregate::Stored;
-use crate::aggregate::diff::Diff;
-use crate::aggregate::mapping::{Audit, Mapping, Rows};
+use crate::aggregate::mapping::Audit;
 use crate::aggregate::value::{Kind, Value};
-use crate::aggregate::version::Version;
 use crate::error::Error;
-use crate::lease::{LockKey, Owner, is_plain};
+use crate::lease::{Owner, is_plain};
 
 /// The author of a change, and its command.
 #[derive(Debug, Clone, Default)]
@@ -41,31 +38,4 @@ impl Authorship {
             (None, command) => command.clone(),
         }
     }
-}
-
-/// Another transaction holds the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RowLocked;
-
-/// The input of a save.
-#[derive(Debug)]
-pub(crate) struct Save<'a> {
-    pub mapping: &'static Mapping,
-    pub key: &'a LockKey,
-    /// The version that must be stored now.
-    pub from: Version,
-    /// The version after the save: the next one, or the same if this transaction has raised it already.
-    pub to: Version,
-    pub diff: &'a Diff<'a>,
-    pub rows: &'a Rows,
-    pub author: &'a Authorship,
-}
-
-/// The result of a save or a delete.
-#[derive(Debug)]
-pub(crate) enum Saved {
-    /// Done.
-    Done,
-    /// The stored version is not the expected one; nothing was written. Contains the stored state, read with a lock.
-    Stale(Option<Stored>),
 }
