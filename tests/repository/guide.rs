@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use testkit::tasks::diagram;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -79,6 +81,41 @@ fn both_languages_have_the_same_pages_and_code() {
         let headings = |page: &str| page.lines().filter(|line| line.starts_with('#')).count();
         assert_eq!(headings(&english_page), headings(&korean_page), "headings of {english} and {korean}");
     }
+}
+
+/// Run `cargo xtask diagrams` after a change of a text.
+#[test]
+fn diagrams_are_drawn_from_the_texts_beside_them_in_both_languages() {
+    let texts = |folder: &str| -> Vec<PathBuf> {
+        let files = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let mut texts: Vec<_> =
+            files.filter(|path| path.extension().is_some_and(|extension| extension == "txt")).collect();
+        texts.sort();
+        texts
+    };
+    let (english, korean) = (texts("docs/guide/diagrams"), texts("docs/guide/ko/diagrams"));
+    assert!(english.len() >= 5 && english.len() == korean.len());
+    for (english, korean) in english.iter().zip(&korean) {
+        let shape = |path| diagram::shape(&read(path)).unwrap();
+        assert_eq!(shape(english), shape(korean), "{} and {}", english.display(), korean.display());
+        for text in [english, korean] {
+            let drawn = diagram::svg(&read(text)).unwrap();
+            assert!(drawn == read(text.with_extension("svg")), "{} has another picture", text.display());
+        }
+    }
+}
+
+#[test]
+fn every_picture_of_the_guide_has_a_text_for_those_who_do_not_see_it() {
+    let mut seen = 0;
+    for path in pages("docs/guide") {
+        let page = read(&path);
+        for (text, _) in page.split("![").skip(1).filter_map(|rest| rest.split_once("](")) {
+            assert!(text.chars().count() > 40, "{}: ![{text}] says too little", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 10, "only {seen} pictures were found");
 }
 
 #[test]
