@@ -83,6 +83,20 @@ fn both_languages_have_the_same_pages_and_code() {
     }
 }
 
+#[test]
+fn every_column_of_the_lock_table_is_explained() {
+    let migration = read("migrations/sqlite/0009_tenure.sql");
+    let table = migration.split_once("create table tenure_lock (").unwrap().1.split("primary key").next().unwrap();
+    let columns: Vec<_> = table.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(columns.len() > 15, "{columns:?}");
+    for page in ["docs/guide/chapter.md", "docs/guide/ko/chapter.md"] {
+        let page = read(page);
+        let rows: Vec<_> = page.lines().filter(|line| line.starts_with('|')).collect();
+        let is_named = |column: &&&str| !rows.iter().any(|row| row.contains(&format!("`{column}`")));
+        assert_eq!(columns.iter().filter(is_named).collect::<Vec<_>>(), Vec::<&&str>::new());
+    }
+}
+
 /// Run `cargo xtask diagrams` after a change of a text.
 #[test]
 fn diagrams_are_drawn_from_the_texts_beside_them_in_both_languages() {

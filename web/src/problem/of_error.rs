@@ -25,7 +25,7 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::ForeignVersion => ("The version belongs to something else", &["reload"]),
         ErrorCode::InvalidCommand => ("The name of the change cannot be written", &[]),
         ErrorCode::AlreadyLocked => ("Somebody is editing it", &["wait"]),
-        ErrorCode::LockingFailed => ("Somebody else was faster", &["retry"]),
+        ErrorCode::LockingFailed => ("Somebody else locked it at the same moment", &["retry"]),
         ErrorCode::LockTimeout => ("It did not become free in time", &["wait"]),
         ErrorCode::LimitReached => ("A limit is reached", &[]),
         ErrorCode::WaitTooLong => ("Nobody waits for so long", &[]),
