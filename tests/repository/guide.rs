@@ -39,9 +39,10 @@ fn code(text: &str) -> Vec<&str> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// The blocks of Rust in a page.
+/// The blocks of Rust in a page, and of HTML, which programs have in their texts.
 fn blocks(page: &str) -> Vec<&str> {
-    page.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+    let of = |fence| page.split(fence).skip(1).map(|rest| rest.split("```").next().unwrap());
+    of("```rust\n").chain(of("```html\n")).collect()
 }
 
 /// The sources of a page's code: the names of Rust files in backticks.
