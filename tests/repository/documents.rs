@@ -174,6 +174,20 @@ fn figures_of_the_documents_are_those_of_the_program() {
 }
 
 #[test]
+fn every_source_file_that_a_document_names_is_there() {
+    let files = files();
+    let mut wrong = Vec::new();
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/evidence/decisions.md", "docs/locks.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let prose: String = text.split("```").step_by(2).collect();
+        let named = quoted(&prose).into_iter().filter(|name| name.ends_with(".rs") && !name.contains(' '));
+        let is_missing = |name: &&str| !files.iter().any(|file| file.ends_with(name));
+        wrong.extend(named.filter(is_missing).map(|name| format!("{document}: {name}")));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
 fn every_table_of_the_library_is_named_to_those_who_let_it_create_tables() {
     let migrations = ["sqlite", "postgres", "mysql"].map(|database| format!("migrations/{database}/0009_tenure.sql"));
     let texts = migrations.map(|path| fs::read_to_string(root().join(path)).unwrap()).concat();
