@@ -20,7 +20,9 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let locks = LockManager::new(&db);
     let key = LockKey::new("Invoice", "2026-17");
     let table = "create table invoice (no text primary key, text text); insert into invoice values ('2026-17', '')";
-    sqlx::raw_sql(table).execute(db.sqlite()?).await?;
+    let mut tx = db.begin().await?;
+    sqlx::raw_sql(table).execute(tx.sqlite()?).await?;
+    tx.commit().await?;
 
     let lease = locks.try_lock(&key, &kim).await?; // five minutes
     println!("{:?}", locks.try_lock(&key, &lee).await.map(drop).map_err(|refused| refused.to_string()));
