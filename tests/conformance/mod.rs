@@ -450,6 +450,7 @@ macro_rules! conformance {
             row_locks:
                 readers_share_a_row_and_a_writer_waits_for_both,
                 locked_row_is_skipped_and_transaction_continues,
+                rows_claimed_by_an_own_statement_load_as_aggregates_at_once,
                 one_deadline_covers_all_rows_of_a_statement,
                 other_rows_are_usable_while_one_is_locked,
                 pessimistic_load_after_a_wait_reads_new_root_and_children,

@@ -100,6 +100,27 @@ pub async fn locked_row_is_skipped_and_transaction_continues(t: &TestDb) {
     assert_eq!((t.stored(&free).await.1, t.stored(&held).await.1), (version(2), version(1)));
 }
 
+/// The documents' way to claim the next rows: a statement of the application locks them by its own condition, and they are loaded as aggregates in
+/// the same transaction. Two workers get different ones, and none waits.
+pub async fn rows_claimed_by_an_own_statement_load_as_aggregates_at_once(t: &TestDb) {
+    let (first, second) = (t.order().await, t.order().await);
+    let next = format!(
+        "select no from test_order where no in ('{first}', '{second}') and state = 'Preparing' order by no limit 1 for update skip locked"
+    );
+    let (mut one, mut two) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
+    let asked = Instant::now();
+    let (ones, twos) = (t.texts_in(&mut one, &next).await.unwrap(), t.texts_in(&mut two, &next).await.unwrap());
+    assert!(ones.len() == 1 && twos.len() == 1 && ones != twos, "{ones:?} and {twos:?}");
+    for (mut tx, no) in [(one, &ones[0]), (two, &twos[0])] {
+        let mut order = t.orders.find(&mut tx, no, LockMode::PessimisticWrite).await.unwrap().unwrap();
+        order.ship().unwrap();
+        t.orders.save(&mut tx, &mut order).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+    assert!(asked.elapsed() < AT_ONCE);
+    assert_eq!((t.stored(&first).await.1, t.stored(&second).await.1), (version(2), version(2)));
+}
+
 /// The deadline of a wait that goes on when another transaction ends, and the time of that end.
 pub(super) const LIMIT: Duration = Duration::from_secs(3);
 pub(super) const RELEASED: Duration = Duration::from_secs(2);
