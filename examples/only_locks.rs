@@ -37,6 +37,8 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let mut tx = db.begin().await?;
     let late = tx.holding(&key, lease.id()).await;
     println!("{}", late.as_ref().err().map(ToString::to_string).unwrap_or_default());
-    assert!(late.is_err() && locks.try_lock(&key, &lee).await.is_ok());
+    assert!(late.is_err());
+    drop(tx); // rolls back
+    assert!(locks.try_lock(&key, &lee).await.is_ok());
     Ok(())
 }
