@@ -62,8 +62,9 @@ fn built() -> Result<usize, String> {
 /// The targets of the links and pictures in the text of a page, on the site itself.
 fn links(html: &str) -> impl Iterator<Item = &str> {
     let text = html.split_once("<main>").map_or("", |(_, rest)| rest.split("</main>").next().unwrap_or(rest));
-    let of = |attribute| text.split(attribute).skip(1);
-    let after = of("href=\"").chain(of("<img src=\""));
+    // Not what stands in code: its `<` is written as `&lt;`.
+    let of = |tag| text.split(tag).skip(1);
+    let after = of("<a href=\"").chain(of("<img src=\""));
     let targets = after.filter_map(|rest| rest.split_once('"')).map(|(target, _)| target);
     targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
