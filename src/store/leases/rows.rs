@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::clock::millis;
 use crate::db::columns::{Columns, there};
-use crate::db::{Bind, Column, Connection, LOCK, Row, RowLock, Sheet, Statement, Text};
+use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Statement, Text};
 use crate::error::DatabaseError;
 use crate::lease::engine::{LeaseRow, Past, Place};
 use crate::lease::operations::LockHash;
@@ -185,11 +185,9 @@ impl Read {
 /// The text that selects rows `l` of the lock table, and the time as `clock`; `$2` is that of a test, or null.
 fn select(sheet: &Sheet, rows: &str) -> String {
     let columns = Column::read(&LEASE, "l.", "", sheet);
-    match sheet.row_locks.as_ref().is_some_and(|locks| locks.computes_first) {
-        true => format!(
-            "with held as materialized (select {columns} from {rows}{LOCK}) select held.*, {{now $2}} as clock from held"
-        ),
-        false => format!("select {{now $2}} as clock, {columns} from {rows}"),
+    match &sheet.row_locks {
+        Some(locks) => (locks.with_clock)(&columns, rows, "$2"),
+        None => format!("select {{now $2}} as clock, {columns} from {rows}"),
     }
 }
 
