@@ -57,7 +57,7 @@ fn beside(expires_in: i64) -> LeaseRow {
 
 /// The row that carries the generation of the advisory leases.
 fn anchor() -> LeaseRow {
-    LeaseRow::anchor(&key(), 5, vec![9; 32])
+    LeaseRow::anchor(&key(), 5, vec![9; 32], 0)
 }
 
 fn rows(leases: impl IntoIterator<Item = LeaseRow>) -> Rows {
