@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded};
-use crate::error::{Error, UpdateError};
+use crate::error::{Error, ErrorCode, UpdateError};
 use crate::lease::LockKey;
-use crate::unit_of_work::retry::{Retry, RetryOutcome, RetryReason};
+use crate::unit_of_work::retry::{Retry, RetryOutcome};
 use crate::unit_of_work::steps::{NoSteps, Steps};
 use crate::unit_of_work::transaction::Transaction;
 use crate::unit_of_work::update::{Update, after};
@@ -166,7 +166,7 @@ pub struct Updated<A> {
     /// The changes of others that it was merged with; `None` if there were none.
     pub merged: Option<Box<VersionConflict>>,
     /// The reasons of the failed attempts, in order.
-    pub reasons: Vec<RetryReason>,
+    pub reasons: Vec<ErrorCode>,
 }
 
 impl<A> Updated<A> {

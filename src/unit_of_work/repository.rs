@@ -10,7 +10,7 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
 use crate::db::RowLock;
-use crate::error::{DatabaseError, Error};
+use crate::error::{DatabaseError, Error, ErrorCode};
 use crate::lease::LockKey;
 use crate::row_lock::LockMode;
 use crate::store::Saved;
@@ -258,13 +258,13 @@ impl<A: Aggregate> Repository<A> {
             all.iter().map(|loaded| (loaded.version, Arc::clone(&loaded.opened), loaded.force_increment)).collect();
         loop {
             attempts += 1;
-            let (mut results, mut failed) = (Vec::with_capacity(all.len()), None);
+            let (mut results, mut aborted) = (Vec::with_capacity(all.len()), false);
             for (_, at) in &order {
                 let saved = self.save(tx, &mut all[*at]).await;
-                failed = failed.or_else(|| saved.as_ref().err().and_then(Error::database_reason));
+                aborted |= saved.as_ref().is_err_and(|error| ABORTED.contains(&error.code()));
                 results.push((*at, saved));
             }
-            if fresh && failed.is_some() && matches!(tx.begins_again(failed, attempts).await, Ok(true)) {
+            if fresh && aborted && matches!(tx.begins_again(attempts).await, Ok(true)) {
                 // Nothing was saved.
                 for (loaded, (version, opened, force_increment)) in all.iter_mut().zip(&before) {
                     (loaded.version, loaded.opened) = (*version, Arc::clone(opened));
@@ -335,6 +335,9 @@ pub(crate) fn check_token<A>(key: &LockKey, expected: &Expected<A>) -> Result<()
 pub(crate) fn not_found(key: &LockKey) -> Error {
     Error::NotFound { aggregate: key.kind().to_owned(), id: key.id().to_owned() }
 }
+
+/// What the database aborts a transaction for, as one of several that collided.
+const ABORTED: [ErrorCode; 2] = [ErrorCode::Deadlock, ErrorCode::SerializationFailure];
 
 /// The result of [`Repository::find_unlocked`].
 #[derive(Debug)]

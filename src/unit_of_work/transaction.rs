@@ -19,7 +19,7 @@ use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::poisonable::Poisonable;
-use crate::unit_of_work::retry::{RetryReason, random_fraction};
+use crate::unit_of_work::retry::random_fraction;
 use crate::unit_of_work::versions::{Versions, Watched};
 
 /// A writing transaction. Dropping it rolls back.
@@ -268,14 +268,10 @@ impl Transaction {
         self.database.is_fresh()
     }
 
-    /// Begins again if the first operation failed because the database aborted it, up to a number of attempts. Returns whether it did. Only
-    /// for an operation that found the transaction [fresh](Self::is_fresh).
-    pub(crate) async fn begins_again(
-        &mut self,
-        reason: Option<RetryReason>,
-        attempts: u32,
-    ) -> Result<bool, DatabaseError> {
-        if !matches!(reason, Some(RetryReason::Deadlock | RetryReason::SerializationFailure)) || attempts >= ATTEMPTS {
+    /// Begins again after the database aborted the first operation, up to a number of attempts. Returns whether it did. Only for an operation
+    /// that found the transaction [fresh](Self::is_fresh).
+    pub(crate) async fn begins_again(&mut self, attempts: u32) -> Result<bool, DatabaseError> {
+        if attempts >= ATTEMPTS {
             return Ok(false);
         }
         // Random, so that the colliding transactions do not collide again.

@@ -84,7 +84,7 @@ async fn connection_exhaustion_is_reported_and_recovers() {
     if tenth.is_ok() {
         let Err(UpdateError::Failed(error)) = eleventh else { panic!("an eleventh of ten connections") };
         assert!(
-            error.code() == tenure::error::ErrorCode::Unavailable && error.to_string().contains("connection"),
+            error.code() == tenure::error::ErrorCode::ConnectionLost && error.to_string().contains("connection"),
             "{error}"
         );
     }
