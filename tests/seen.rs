@@ -3,6 +3,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod plans;
+
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;

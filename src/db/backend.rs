@@ -1,7 +1,5 @@
 //! A database: the one place that knows which one it is.
 
-use crate::aggregate::mapping::Table;
-use crate::aggregate::schema::LiveTable;
 #[cfg(feature = "mysql")]
 use crate::db::mysql::MySql;
 #[cfg(feature = "postgres")]
@@ -81,11 +79,6 @@ impl Backend {
     /// As [`reader`](Self::reader), for the lock manager: also when the application uses all of its connections.
     pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
         erased(async { on_each!(self, own => own.own_reader().await) }).await
-    }
-
-    /// Describes a table of the application; `None` if it does not exist.
-    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        erased(async { on_each!(self, own => own.live_table(table).await) }).await
     }
 
     /// Waits for the operations in flight, and closes.

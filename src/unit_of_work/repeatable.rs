@@ -85,7 +85,7 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
     where
         S: Steps<'a, A, E>,
     {
-        let done = self.update.database().retry(self.retry, || self.attempt(&command)).await?;
+        let done = self.update.repository.database.retry(self.retry, || self.attempt(&command)).await?;
         let RetryOutcome { value: (loaded, merged), reasons } = done;
         Ok(Updated { loaded, merged, reasons })
     }

@@ -20,8 +20,6 @@ use std::sync::Arc;
 
 use sqlx::PgPool;
 
-use crate::aggregate::mapping::Table;
-use crate::aggregate::schema::LiveTable;
 use crate::clock::ManualClock;
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::migration;
@@ -115,11 +113,6 @@ impl Postgres {
 
     pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
         Ok(self.opened(self.write().await?))
-    }
-
-    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        let name = table.quoted('"');
-        self.pools.load(async |connection| live::table(connection, &name).await).await
     }
 
     pub(crate) async fn close(&self) {

@@ -1,8 +1,9 @@
 //! What differs on PostgreSQL in the texts of statements.
 
+use super::live::CATALOG;
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::{self, Dialect, Holds, Inserts, RowLocks, Sheet};
+use crate::db::{self, Dialect, Holds, Inserts, RowLock, RowLocks, Sheet};
 
 pub(crate) static SHEET: Sheet = Sheet {
     dialect: Dialect::Postgres,
@@ -40,12 +41,13 @@ pub(crate) static SHEET: Sheet = Sheet {
         update: " for update",
         skip_locked: " for update skip locked",
         computes_first: true,
-        rereads_lock: false,
+        rereads: RowLock::None,
         index_entries: false,
         lock_before_write: false,
     }),
     // The function sees what was committed while the insert waited, which the insert's own snapshot does not.
     inserts: Inserts::OrNothing("tenure_removed_version"),
+    catalog: &CATALOG,
 };
 
 fn list(place: &str, count: &str, columns: &[db::Column]) -> String {

@@ -26,8 +26,6 @@ use std::time::SystemTime;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
-use crate::aggregate::mapping::Table;
-use crate::aggregate::schema::LiveTable;
 use crate::clock::{ManualClock, to_micros};
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::migration;
@@ -129,11 +127,6 @@ impl Sqlite {
     pub(crate) async fn begin_own(&self, heartbeat: bool) -> Result<Connection, DatabaseError> {
         let priority = if heartbeat { Priority::Heartbeat } else { Priority::Normal };
         Ok(self.opened(OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?))
-    }
-
-    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        let mut reader = self.connection().await?;
-        live::table(&mut reader, &table.name).await
     }
 
     pub(crate) async fn close(&self) {
