@@ -66,11 +66,12 @@ pub(crate) struct Sheet {
     pub place: fn(&Column, &str) -> String,
     /// A parameter of text.
     pub text: fn(&str) -> String,
-    /// Whether a text may contain NUL. Otherwise the database refuses to compare with one.
+    /// Whether a text may contain NUL. Otherwise the database refuses to compare with one, and no statement is sent: no row has such an id.
     pub has_nul: bool,
     /// What stands before a list of rows that others are compared with.
     pub rows: &'static str,
-    /// Whether a subquery of `delete` runs for each row of the table, so that rows are found by a join, or by `limit`.
+    /// Whether a subquery of `delete` runs for each row of the table, so that rows are found by a join, or by `limit`: each statement in its own
+    /// way, so this is no text.
     pub slow_subqueries: bool,
 
     /// Locks of rows. `None`: a writing transaction has locked all of them.
@@ -102,15 +103,14 @@ pub(crate) struct RowLocks {
     pub no_key_update: &'static str,
     pub update: &'static str,
     pub skip_locked: &'static str,
+    pub no_key_update_skip_locked: &'static str,
     /// Whether a locking `select` computes its columns before it has the lock, which may take a while. Then it is a subquery, and the time is
     /// read after it.
     pub computes_first: bool,
     /// The lock of what is read under another one. MySQL 9.7 was seen to release the locks of a transaction a moment before others see all of
     /// its changes, so there such a read waits for them.
     pub rereads: RowLock,
-    /// Whether a search locks the entries of the index that it uses.
-    pub index_entries: bool,
-    /// Whether only a locking `select` can wait for less than a second, so that a row is locked before it is written.
+    /// Whether only a locking `select` can wait for less than a second, so that another statement locks a row before it is written.
     pub lock_before_write: bool,
 }
 
@@ -150,6 +150,7 @@ impl Sheet {
             RowLock::NoKeyUpdate => locks.no_key_update,
             RowLock::Update => locks.update,
             RowLock::SkipLocked => locks.skip_locked,
+            RowLock::NoKeyUpdateSkipLocked => locks.no_key_update_skip_locked,
         }
     }
 

@@ -23,7 +23,7 @@ use sqlx::PgPool;
 use crate::clock::ManualClock;
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::migration;
-use crate::db::{self, Connection};
+use crate::db::{self, Connection, Purpose};
 use crate::db::{Connections, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
@@ -65,10 +65,6 @@ impl Postgres {
     fn reading(&self, reader: Checkout) -> Connection {
         Connection::new(db::Link::Postgres(Link::Reading(reader)), self.clock.clone())
     }
-
-    async fn write(&self) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::begin_for_leases(&self.pools).await
-    }
 }
 
 fn capabilities(version: &str) -> Capabilities {
@@ -108,11 +104,12 @@ impl Postgres {
     }
 
     pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
-        Ok(self.reading(self.pools.for_one(patience::left()).await?))
+        let reader = self.pools.checkout(&self.pools.batches, patience::left()).await?;
+        Ok(self.reading(reader))
     }
 
-    pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
-        Ok(self.opened(self.write().await?))
+    pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(OpenTransaction::begin_for_leases(&self.pools, purpose.waits).await?))
     }
 
     pub(crate) async fn close(&self) {
