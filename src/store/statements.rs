@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
 use crate::aggregate::value::Kind;
-use crate::db::{Inserts, LOCK, Sheet, Sql};
+use crate::db::{Inserts, LOCK, RowLock, Sheet, Sql};
 use crate::store::lineage::Lineage;
 use crate::store::texts::{What, text};
 

@@ -1,6 +1,7 @@
 //! A statement whose parameter is a list finds the rows of our tables by an index, whatever the statistics say: those of a table that was
 //! empty make a scan look cheap, and a scan waits for the rows of others.
 
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
 use sqlx::{AssertSqlSafe, Connection, Row};
 
 use super::*;
@@ -14,6 +15,7 @@ fn has_a_list(text: &str) -> bool {
 }
 
 /// Everything that was emitted by all operations.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 async fn emitted_by_everything(db: &Database, clock: &ManualClock) -> Vec<String> {
     let before = emitted().len();
     everything(db, clock, &LockId::random().reveal()[48..]).await;
@@ -21,7 +23,8 @@ async fn emitted_by_everything(db: &Database, clock: &ManualClock) -> Vec<String
 }
 
 /// A field of an emitted line as the text that it was.
-fn field<'l>(line: &'l str, name: &str) -> Option<String> {
+#[cfg(feature = "sqlite")]
+fn field(line: &str, name: &str) -> Option<String> {
     let (_, rest) = line.split_once(&format!(" {name}=\""))?;
     let mut text = String::new();
     let mut chars = rest.chars();

@@ -3,7 +3,6 @@
 use super::link::Link;
 use super::tables::Tables;
 use super::work::Work;
-use crate::aggregate::mapping::Table;
 use crate::db::{self, Connection, Purpose};
 use crate::db::{Capabilities, Connections, Granularity};
 use crate::error::DatabaseError;

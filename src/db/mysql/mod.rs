@@ -11,7 +11,7 @@ pub(crate) mod deadline;
 pub(crate) mod errors;
 pub(crate) mod in_flight;
 pub(crate) mod link;
-pub(crate) mod live;
+mod live;
 pub(crate) mod migrate;
 #[cfg(feature = "sea-orm")]
 pub(crate) mod sea_orm;

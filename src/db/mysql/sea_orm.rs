@@ -12,7 +12,6 @@ use super::connection::OpenTransaction;
 use super::errors::classify;
 use super::session::{Session, Statement};
 use crate::db::sea_orm::{Failure, SeaOrmStatements, may_end};
-use crate::error::DatabaseError;
 
 #[async_trait]
 impl SeaOrmStatements for OpenTransaction {

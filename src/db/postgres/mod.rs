@@ -8,7 +8,7 @@ pub(crate) mod connect;
 pub(crate) mod connection;
 pub(crate) mod errors;
 pub(crate) mod link;
-pub(crate) mod live;
+mod live;
 pub(crate) mod overdue;
 pub(crate) mod pools;
 #[cfg(feature = "sea-orm")]

@@ -11,7 +11,6 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres};
 use super::connection::OpenTransaction;
 use super::errors::classify;
 use crate::db::sea_orm::{Failure, SeaOrmStatements, may_end};
-use crate::error::DatabaseError;
 
 #[async_trait]
 impl SeaOrmStatements for OpenTransaction {

@@ -12,7 +12,7 @@ pub(crate) mod file;
 pub(crate) mod holder;
 pub(crate) mod lent;
 pub(crate) mod link;
-pub(crate) mod live;
+mod live;
 #[cfg(feature = "sea-orm")]
 pub(crate) mod sea_orm;
 pub(crate) mod sheet;

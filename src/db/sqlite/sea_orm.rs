@@ -10,7 +10,6 @@ use sqlx::{AssertSqlSafe, Sqlite};
 use super::connection::OpenTransaction;
 use super::errors::classify;
 use crate::db::sea_orm::{Failure, SeaOrmStatements};
-use crate::error::DatabaseError;
 
 #[async_trait]
 impl SeaOrmStatements for OpenTransaction {
