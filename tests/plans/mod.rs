@@ -9,6 +9,12 @@ use super::*;
 /// What makes rows of a list, on any database.
 const LISTS: [&str; 4] = ["json_each(", "json_table(", "jsonb_to_recordset(", "unnest("];
 
+/// More rows than anybody would read one after the other.
+#[cfg(feature = "postgres")]
+const FILL: &str = "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, since, last_active, active_at, \
+                                            expires_at, ttl, hard_until, ended)
+    select 'Filler', n::text, '', 1, sha256(n::text::bytea), 'kim', 'Kim', 0, 0, 0, 0, 300000, 0, true from generate_series(1, 5000) as n";
+
 fn has_a_list(text: &str) -> bool {
     let text = text.to_lowercase();
     LISTS.iter().any(|list| text.contains(list))
@@ -66,8 +72,10 @@ async fn lists_are_read_by_index_on_sqlite() {
         assert!(texts.len() >= 4, "{texts:#?}");
         // With the statistics as they were when the texts ran.
         for text in texts {
+            // What it carries beside is no list.
+            let text = text.split(';').find(|text| has_a_list(text)).unwrap();
             let explain = AssertSqlSafe(format!("explain query plan {text}"));
-            for row in sqlx::raw_sql(explain).fetch_all(&mut by_hand).await.unwrap() {
+            for row in sqlx::query(explain).fetch_all(&mut by_hand).await.unwrap() {
                 let step: String = row.get("detail");
                 let is_of_list = ["json", "new", "(subquery", "CONSTANT"].iter().any(|list| step.contains(list));
                 assert!(!step.starts_with("SCAN") || is_of_list, "{step}: {text}");
@@ -97,8 +105,9 @@ async fn lists_are_read_by_index_on_postgres() {
         let plans: Vec<_> = plans.iter().filter(|line| line.contains("Query Text") && has_a_list(line)).collect();
         assert!(plans.len() >= 4, "{plans:#?}");
         for plan in plans {
-            assert!(!plan.contains("Seq Scan on"), "{}", plan.replace("\\n", "\n"));
+            assert!(!plan.contains("Seq Scan on"), "{plan}");
         }
+        server.query(testkit::DATABASE, &format!("delete from tenure_lock where kind = 'Filler'; {FILL}")).unwrap();
     }
     db.close().await;
 }
@@ -129,6 +138,11 @@ async fn lists_are_read_by_index_on_mariadb() {
     assert!(texts.len() >= 4, "{texts:#?}");
     for _ in ["empty", "filled"] {
         for text in &texts {
+            // Without the limits of its waits.
+            let text = text
+                .strip_prefix("set statement ")
+                .and_then(|text| text.split_once(" for "))
+                .map_or(&**text, |(_, text)| text);
             let explain = AssertSqlSafe(format!("explain {text}"));
             for row in sqlx::raw_sql(explain).fetch_all(&mut by_hand).await.unwrap() {
                 let read = |column| row.get::<Option<String>, _>(column).unwrap_or_default();
