@@ -156,6 +156,7 @@ macro_rules! conformance {
                 leaving_an_advisory_lease_keeps_the_others,
                 breaking_an_advisory_lease_ends_that_one_only,
                 concurrent_advisory_leases_have_distinct_generations,
+                advisory_leases_beside_an_exclusive_one_have_distinct_generations,
                 advisory_resume_and_new_lease_see_each_other;
             waiting:
                 waiter_acquires_a_released_broken_or_expired_lock,
@@ -459,6 +460,7 @@ macro_rules! conformance {
                 one_of_two_inserts_reports_a_duplicate_id,
                 a_refused_try_lock_does_not_wait_for_a_save_under_the_lease,
                 a_takeover_and_a_break_wait_for_a_save_under_the_lease,
+                request_repeated_during_the_save_that_releases_it_is_refused,
                 taking_a_live_lease_over_waits_for_a_save_under_it,
                 resume_waits_for_a_save_unless_locked,
                 save_unless_locked_waits_for_a_save_under_an_ended_lease,
