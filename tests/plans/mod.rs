@@ -1,7 +1,6 @@
 //! A statement whose parameter is a list finds the rows of our tables by an index, whatever the statistics say: those of a table that was
 //! empty make a scan look cheap, and a scan waits for the rows of others.
 
-#[cfg(any(feature = "sqlite", feature = "mysql"))]
 use sqlx::{AssertSqlSafe, Connection, Row};
 
 use super::*;
