@@ -39,11 +39,6 @@ pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> 
     DEADLINE.scope(deadline, work).await
 }
 
-/// As [`within`], for cleanup that must run although the budget of the enclosing operation is spent.
-pub(crate) async fn afresh<T>(time: Duration, work: impl Future<Output = T>) -> T {
-    DEADLINE.scope(Instant::now() + time, work).await
-}
-
 /// The remaining wait budget of the operation of this task.
 pub(crate) fn left() -> Duration {
     let left = DEADLINE.try_with(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -74,11 +69,8 @@ mod tests {
     #[tokio::test]
     async fn a_part_has_no_more_time_than_the_whole() {
         let second = Duration::from_secs(1);
-        let (part, cleaning) = within(second, async {
-            (within(5 * second, async { left() }).await, afresh(5 * second, async { left() }).await)
-        })
-        .await;
-        assert!(part <= second && cleaning > second, "{part:?} {cleaning:?}");
+        let part = within(second, within(5 * second, async { left() })).await;
+        assert!(part <= second, "{part:?}");
         assert!(within(second, async { left() }).await > Duration::ZERO);
         assert_eq!(left(), Duration::from_secs(5), "the default without a limit of its own");
     }

@@ -14,7 +14,10 @@ use crate::aggregate::mapping::MappingError;
 use crate::lease::{Holder, InvalidOwner, NoLock, Printable};
 use crate::version::conflict::VersionConflict;
 
-pub use code::ErrorCode;
+#[cfg(feature = "opentelemetry")]
+pub(crate) use code::Class;
+pub(crate) use code::Coded;
+pub use code::{ErrorCode, Repeat};
 pub use constraint::{ConstraintKind, ConstraintViolation};
 pub use locks::{BreakError, LeaseError, LeaseLost, LockError, TakeOverError};
 pub use maintenance::{ListError, SweepError};
