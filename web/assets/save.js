@@ -25,7 +25,7 @@ function encoded(data, isMultipart) {
 }
 
 /** Goes to an address as after a form: also to this page at another fragment, which alone would load nothing. */
-function go(next) {
+export function go(next) {
 	const to = new URL(next, document.baseURI);
 	const isHere = to.hash && to.href.split("#")[0] === location.href.split("#")[0];
 	if (!isHere) return location.assign(to);

@@ -240,6 +240,8 @@ export function keepText(element, onWrite) {
 		keep();
 	});
 	for (const type of ["pagehide", "visibilitychange"]) addEventListener(type, save, true);
+	// The page was left, and comes back out of the browser's memory: its text is kept again.
+	addEventListener("pageshow", ({ persisted }) => persisted && (isClosed = !restore));
 	part("restore").addEventListener("click", restoreDraft);
 	part("discard").addEventListener("click", discard);
 	if (restore) look();
