@@ -39,9 +39,9 @@ pub(crate) static SHEET: Sheet = Sheet {
         no_key_update: " for no key update",
         update: " for update",
         skip_locked: " for update skip locked",
+        no_key_update_skip_locked: " for no key update skip locked",
         computes_first: true,
         rereads_lock: false,
-        index_entries: false,
         lock_before_write: false,
     }),
     // The function sees what was committed while the insert waited, which the insert's own snapshot does not.
