@@ -31,7 +31,8 @@ for (const way of all("[data-tenure-drop]")) {
 		event.preventDefault();
 		const body = new URLSearchParams(new FormData(way));
 		const answer = await request(bare(way).action, { method: "POST", body, signal: AbortSignal.timeout(WAIT_MS) });
-		if (!answer.status) return open.forEach(({ lease }) => lease.goOn(lease.text.textUnleft));
+		const stays = { 0: "textUnleft", 401: "textFreeSignedOut" }[answer.status];
+		if (stays) return open.forEach(({ lease }) => lease.goOn(lease.text[stays], answer.status));
 		for (const { text } of open) text.drop();
 		if (answer.next) go(answer.next);
 		else bare(way).submit();

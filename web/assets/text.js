@@ -74,8 +74,9 @@ export function drafts() {
 	for (const key of store(() => Object.keys(localStorage)) ?? []) {
 		if (!key.startsWith(KEY)) continue;
 		const draft = store(() => JSON.parse(localStorage[key]));
-		const age = Date.now() - (draft?.dropped ?? draft?.at);
-		if (age >= 0 && age < (draft.dropped ? DROPPED_MS : DAY_MS)) found.push({ ...draft, key });
+		// The clock may have been set back since.
+		const age = Math.abs(Date.now() - (draft?.dropped ?? draft?.at));
+		if (age < (draft?.dropped ? DROPPED_MS : DAY_MS)) found.push({ ...draft, key });
 		else remove({ key });
 	}
 	found.sort((a, b) => b.at - a.at);

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use browser::{ORDER, Story};
 
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn typed_text_survives_a_refused_invalid_save() {
     let story = Story::begin().await;
@@ -324,4 +326,21 @@ async fn sign_out_asks_only_who_typed_and_erases_nobody_elses_text() {
     minji.answers(true).await;
     minji.sees("main[data-state=sign-in]").await;
     assert_eq!(minji.drafts().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_typed_before_the_clock_was_set_back_is_offered() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.goes_to("/orders").await;
+    let an_hour_ahead =
+        "((key) => ((draft) => (localStorage[key] = JSON.stringify({ ...draft, at: draft.at + 3600000 }), null))
+        (JSON.parse(localStorage[key])))(Object.keys(localStorage).find((key) => key.startsWith('tenure draft')))";
+    minji.finds::<()>(an_hour_ahead).await;
+    minji.goes_to(SHIPPING).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(minji.value("[name=message]").await, "Ring twice");
 }

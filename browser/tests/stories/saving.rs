@@ -261,7 +261,8 @@ async fn the_form_works_as_a_plain_post_without_scripts() {
 async fn refused_text_without_scripts_is_found_on_the_orders_page() {
     let story = Story::begin().await;
     let park = story.person("park").await;
-    for (language, told, see) in [("en", "was not saved", "See it"), ("ko", "저장되지 않았습니다", "내용 보기")] {
+    for (language, told, see) in [("en", "was not saved", "See it"), ("ko", "저장되지 않았습니다", "내용 보기")]
+    {
         let (minji, path) = (story.reader_of(language).await, format!("/orders/{ORDER}"));
         minji.sign_in("minji").await;
         minji.has_scripts(false).await;

@@ -454,7 +454,8 @@ async fn leaving_on_a_dead_line_loses_nothing() {
         park.types("[name=message]", language).await;
         story.closes().await;
         park.clicks("[form=leave]").await;
-        park.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.includes('{told}')")).await;
+        park.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.includes('{told}')"))
+            .await;
         park.photo(&format!("{language}-left-in-vain")).await;
         assert_eq!(park.value("[name=message]").await, language);
         // It is edited further, or left once the shop answers again.
@@ -486,4 +487,22 @@ async fn leaving_with_ctrl_leaves_this_tab() {
     }
     park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert!(story.holder().await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leaving_when_signed_out_says_so_beside_the_text() {
+    let story = Story::begin().await;
+    for (language, told) in [("en", "You are signed out"), ("ko", "로그인이 풀려")] {
+        let park = story.reader_of(language).await;
+        park.sign_in("park").await;
+        park.edits_the_order().await;
+        park.types("[name=message]", language).await;
+        park.loses_the_session().await;
+        park.clicks("[form=leave]").await;
+        park.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.includes('{told}')"))
+            .await;
+        park.sees("[data-tenure-signin]").await;
+        assert_eq!(park.value("[name=message]").await, language);
+        story.clock.advance(Duration::from_secs(400));
+    }
 }

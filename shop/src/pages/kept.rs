@@ -93,7 +93,11 @@ impl KeptForm {
     }
 
     /// The latest refused text of this person about this order, if its form was not saved since: its address and time.
-    pub(super) async fn latest(shop: &Shop, member: &Member, no: &OrderNo) -> Result<Option<(String, Timestamp)>, Refusal> {
+    pub(super) async fn latest(
+        shop: &Shop,
+        member: &Member,
+        no: &OrderNo,
+    ) -> Result<Option<(String, Timestamp)>, Refusal> {
         let kept = shop.kept_about(member, no).await?;
         let has_text = |what: &str| What::from_code(what).is_some_and(What::has_text);
         let Some((id, at, kept)) = kept.into_iter().find(|(_, _, kept)| has_text(&kept.what)) else { return Ok(None) };
@@ -194,10 +198,12 @@ pub(super) async fn show(
         && let Ok(Some(saved)) = shop.saved(&visit.member, form).await
         && saved.digest == kept.fields.digest()
     {
-        return Ok(problem::already_saved(visit.frame, &no));
+        return Ok(if kept.what.has_text() { problem::already_saved(visit.frame, &no) } else { see(&order_url(&no)) });
     }
     let attempt = kept.attempt(&no);
     match kept.ask(&shop, &visit, &no).await {
+        // A button is on the order's page, with its own question.
+        Ok(Ok(())) if !kept.what.has_text() => Ok(see(&order_url(&no))),
         Ok(Ok(())) => {
             let retry = Retry { action: attempt.action(), fields: attempt.again() };
             Ok(problem::ready(visit.frame, &no, attempt.fields, retry))

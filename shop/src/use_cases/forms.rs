@@ -98,7 +98,11 @@ impl Shop {
     }
 
     /// The refused forms of this member about this order, the latest first, each with its id and time.
-    pub async fn kept_about(&self, member: &Member, about: &OrderNo) -> Result<Vec<(FormId, Timestamp, Kept)>, Refusal> {
+    pub async fn kept_about(
+        &self,
+        member: &Member,
+        about: &OrderNo,
+    ) -> Result<Vec<(FormId, Timestamp, Kept)>, Refusal> {
         let rows = storage::kept_about(&self.db, member.id().as_str(), about.as_str(), now() - KEPT_FOR).await?;
         let read = |row: KeptRow| {
             let kept = Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what };
