@@ -50,8 +50,9 @@ fn by_key(operation: &Operation, rows: &Rows) -> Vec<(Place, Hold)> {
         }
         Operation::KeyState(key) => vec![(Place::exclusive(key), Hold::Replace)],
         Operation::Break { key, generation, .. } => {
-            let row = rows.of_key(key).find(|row| row.generation == *generation);
-            row.map(|row| (row.place.clone(), Hold::Replace)).into_iter().collect()
+            // The row of the key has the generation of the latest advisory lease, too.
+            let all = rows.of_key(key).filter(|row| row.generation == *generation);
+            all.map(|row| (row.place.clone(), Hold::Replace)).collect()
         }
         Operation::ReleaseAll { owner } => {
             let theirs = rows.leases.values().filter(|row| row.owner.id == *owner);
