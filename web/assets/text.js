@@ -154,8 +154,9 @@ export function keepText(element, onWrite) {
 
 	const wait = (isSaving) => box && (box.hidden = isSaving || !shown);
 	const isOfNow = (draft) => draft.version === version();
-	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name]));
-	const isShown = (draft) => agrees(draft, (value, there) => `${value}` === `${there}`);
+	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name], name));
+	/** Also in a hidden field: of a row that is gone from the form, which the server compares. */
+	const isShown = (draft) => agrees(draft, (value, there, name) => `${value}` === `${there ?? hidden(form, name)}`);
 	/** Whether there is a field for all of the typed text: rows may have been added to the form then. */
 	const fits = (draft) => isOfNow(draft) && agrees(draft, (value, there) => value.length === there?.length);
 

@@ -344,3 +344,27 @@ async fn text_typed_before_the_clock_was_set_back_is_offered() {
     minji.clicks("[data-tenure-draft-restore]").await;
     assert_eq!(minji.value("[name=message]").await, "Ring twice");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_of_a_removed_line_that_came_along_is_not_offered() {
+    let story = Story::begin().await;
+    let (park, olivia) = (story.person("park").await, story.person("olivia").await);
+    park.edits_the_order().await;
+    park.types("[name=quantity-1]", "7").await;
+    olivia.goes_to("/locks").await;
+    olivia.clicks("details.confirm summary").await;
+    olivia.types("details.confirm [name=reason]", "Another product").await;
+    olivia.clicks("details.confirm .danger").await;
+    park.sees("form[data-tenure-state=lost]").await;
+    olivia.edits_the_order().await;
+    for (field, text) in [("product", "Broom"), ("price", "1000"), ("quantity", "1")] {
+        olivia.types(&format!("[name=new-{field}]"), text).await;
+    }
+    olivia.clicks("[name=remove-1]").await;
+    super::saves(&olivia).await;
+    park.clicks("[data-tenure-action=again]").await;
+    park.sees("main[data-state=OE-25] form[data-tenure-state]").await;
+    park.photo("removed-line").await;
+    assert_eq!(park.value("[name=quantity-1]").await, "7");
+    assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await, "all of it is here");
+}
