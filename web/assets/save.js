@@ -51,7 +51,7 @@ export function saveFrom(element, lease, text) {
 		check.hidden = stop.hidden = false;
 	}
 
-	/** Sends it until there is an answer; returns that, and what was sent. */
+	/** Sends it until there is an answer; returns that, and what was sent; or whether it may have arrived, if it is stopped. */
 	async function deliver(submitter, { url, isMultipart }, stopped) {
 		let sent, data, isUnknown;
 		const take = () => ([isTyping, sent, data] = [false, values(form), new FormData(element, submitter)]);
@@ -66,7 +66,7 @@ export function saveFrom(element, lease, text) {
 			const isOnline = navigator.onLine;
 			const answer = await request(url, { method: "POST", body: encoded(data, isMultipart), signal });
 			clearTimeout(slow);
-			if (stopped.aborted) return {};
+			if (stopped.aborted) return { isUnknown: isUnknown || isOnline };
 			// The cookies were cleared: the form gets a token of the browser's new session, once.
 			if (answer.code === "csrf-failed" && !tries && (await refresh(form, ["csrf"]))) data.set("csrf", hidden(form, "csrf"));
 			// What was typed meanwhile takes the place of what was refused.
@@ -78,7 +78,7 @@ export function saveFrom(element, lease, text) {
 				wait(isUnknown ? lease.text.textUnknown : answer.status ? lease.text.textBusy : lease.text.textUnsent);
 				await pause(RETRY_MS[Math.min(tries, 3)], signal);
 			}
-			if (stopped.aborted) return {};
+			if (stopped.aborted) return { isUnknown };
 		}
 	}
 
@@ -86,7 +86,7 @@ export function saveFrom(element, lease, text) {
 		sending = new AbortController();
 		text.wait(true);
 		lease.saving(lease.text.textSaving);
-		const { answer, sent, isNewer } = await deliver(submitter, how, sending.signal);
+		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, sending.signal);
 		const isNext = answer?.next && answer.done && isNewer();
 		if (isNext) text.rebase(sent);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
@@ -101,7 +101,7 @@ export function saveFrom(element, lease, text) {
 		text.wait(false);
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
-		if (!isNext) return lease.goOn(answer ? answer.detail || failed : textStopped, answer?.status);
+		if (!isNext) return lease.goOn(answer ? answer.detail || failed : isUnknown ? textStopped : "", answer?.status);
 		adopt(form, { version: answer.version });
 		text.save();
 		lease.restart();

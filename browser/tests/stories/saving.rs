@@ -79,6 +79,23 @@ async fn continuing_after_a_lost_response_saves_on_top() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn stopped_save_that_was_never_sent_may_not_have_been_saved() {
+    let story = Story::begin().await;
+    for (language, never) in [("en", "may have been saved"), ("ko", "저장되었을 수도")] {
+        let minji = types_a_message(&story, "minji", language, &format!("In a tunnel, {language}")).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.is_online(false).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.clicks("[data-tenure-stop]").await;
+        minji.sees("#shipping:not([data-tenure-state=saving])").await;
+        assert!(!minji.reads("main").await.contains(never));
+        minji.is_online(true).await;
+        saves(&minji).await;
+        story.clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_typed_after_a_stopped_save_is_not_called_saved() {
     let story = Story::begin().await;
     for (language, told) in [("en", "If you typed more"), ("ko", "더 입력했다면")] {
