@@ -3,7 +3,7 @@
 //
 // No state makes a field read-only: what cannot be saved now is said beside the form, and the server guards the save.
 
-import { bare, clock, hidden, isIn, near, refresh, request } from "./form.js";
+import { bare, clock, hidden, isIn, near, post, refresh } from "./form.js";
 import { LEFT, store, typed } from "./text.js";
 
 export const RETRY_MS = [5000, 10000, 20000, 30000];
@@ -92,14 +92,12 @@ export function keepLease(element) {
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
-		const answer = await request(beat, { method: "POST", body: body({ want, ...(want !== "keep" && before()), ...facts }), signal });
+		const answer = await post(form, beat, () => body({ want, ...(want !== "keep" && before()), ...facts }), signal);
 		if (flight !== mine) return;
 		const { status, code } = answer;
 		// The page comes out of the browser's memory, and another person is signed in by now, or nobody: they must not see it.
 		if (isRestored && (status === 401 || code === "other-person")) return location.reload();
 		form.hidden = isRestored = false;
-		// The cookies were cleared: once with a token of the browser's new session.
-		if (code === "csrf-failed" && !facts?.csrf && (await refresh(form, ["csrf"]))) return ask(want, { ...facts, csrf: hidden(form, "csrf") });
 		if (status === 200) hear(answer, sent, idleMs);
 		// Nothing can be done here any more: it was deleted, a permission is gone, another person is signed in.
 		else if (/40[0349]/.test(status) && code) {

@@ -3,7 +3,7 @@
 //
 // Typing goes on meanwhile. If the fields differ from what was sent when it was saved, the page stays, as a new form on the new version.
 
-import { adopt, bare, hidden, isIn, near, refresh, request } from "./form.js";
+import { adopt, bare, hidden, isIn, near, post, refresh } from "./form.js";
 import { RETRY_MS, WAIT_MS } from "./lease.js";
 import { values } from "./text.js";
 
@@ -17,8 +17,9 @@ function way(form, submitter) {
 	return isOurs && { url: of("action"), isMultipart: of("enctype") === "multipart/form-data" };
 }
 
-/** The body as the browser encodes it: a file as its name unless in parts, and lines that end with CR LF. */
-function encoded(data, isMultipart) {
+/** The body as the browser encodes it: a file as its name unless in parts, and lines that end with CR LF; with the present token. */
+function encoded(data, isMultipart, csrf) {
+	if (data.has("csrf")) data.set("csrf", csrf);
 	if (isMultipart) return data;
 	const text = (value) => (value.name ?? value).replace(/\r\n?|\n/g, "\r\n");
 	return new URLSearchParams(Array.from(data, (pair) => pair.map(text)));
@@ -64,13 +65,11 @@ export function saveFrom(element, lease, text) {
 			const signal = AbortSignal.any([once.signal, stopped]);
 			const slow = setTimeout(() => wait(lease.text.textUnknown), WAIT_MS);
 			const isOnline = navigator.onLine;
-			const answer = await request(url, { method: "POST", body: encoded(data, isMultipart), signal });
+			const answer = await post(form, url, () => encoded(data, isMultipart, hidden(form, "csrf")), signal);
 			clearTimeout(slow);
 			if (stopped.aborted) return { isUnknown: isUnknown || isOnline };
-			// The cookies were cleared: the form gets a token of the browser's new session, once.
-			if (answer.code === "csrf-failed" && !tries && (await refresh(form, ["csrf"]))) data.set("csrf", hidden(form, "csrf"));
 			// What was typed meanwhile takes the place of what was refused.
-			else if (answer.next && !answer.done && isNewer()) take();
+			if (answer.next && !answer.done && isNewer()) take();
 			else if (answer.status && !/^(429|502|503|504)$/.test(answer.status)) return { answer, sent, isNewer };
 			else {
 				// Without an answer it may have arrived all the same: only a request that was never sent is known not to.

@@ -1,7 +1,7 @@
 // The scripts of pages with forms: form.js has what they share, text.js keeps the typed text, lease.js tracks the state of the form,
 // save.js sends it, kept.js is about text whose form is gone.
 
-import { bare, request } from "./form.js";
+import { bare, post } from "./form.js";
 import { count, showKept } from "./kept.js";
 import { keepLease, WAIT_MS } from "./lease.js";
 import { go, saveFrom } from "./save.js";
@@ -15,11 +15,11 @@ for (const form of all("form[data-tenure-form]")) {
 	const text = keepText(form, () => lease?.begin());
 	lease = keepLease(form);
 	saveFrom(form, lease, text);
-	open.push({ lease, text });
+	open.push({ form, lease, text });
 }
 
 // Leaving without saving, or taking the others' changes: the draft is dropped, and can be restored for a while.
-for (const way of all("[data-tenure-drop]")) {
+for (const way of open.length ? all("[data-tenure-drop]") : []) {
 	const isForm = way.tagName === "FORM";
 	way.addEventListener(isForm ? "submit" : "click", async (event) => {
 		// A link that is opened in another tab leaves nothing.
@@ -29,8 +29,8 @@ for (const way of all("[data-tenure-drop]")) {
 		if (!isForm) return open.forEach(({ text }) => text.drop());
 		// Sent from a page that stays until there is an answer, as a save is. An answer without an address is shown by the browser.
 		event.preventDefault();
-		const body = new URLSearchParams(new FormData(way));
-		const answer = await request(bare(way).action, { method: "POST", body, signal: AbortSignal.timeout(WAIT_MS) });
+		const body = () => new URLSearchParams(new FormData(way));
+		const answer = await post(bare(open[0].form), bare(way).action, body, AbortSignal.timeout(WAIT_MS));
 		const stays = { 0: "textUnleft", 401: "textFreeSignedOut" }[answer.status];
 		if (stays) return open.forEach(({ lease }) => lease.goOn(lease.text[stays], answer.status));
 		for (const { text } of open) text.drop();

@@ -503,6 +503,11 @@ async fn leaving_when_signed_out_says_so_beside_the_text() {
             .await;
         park.sees("[data-tenure-signin]").await;
         assert_eq!(park.value("[name=message]").await, language);
+        // Also with the token of another session it can be left then.
+        park.clears_all_cookies().await;
+        park.signs_in_in_another_tab("park").await;
+        park.clicks("[form=leave]").await;
+        park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
         story.clock.advance(Duration::from_secs(400));
     }
 }
