@@ -36,7 +36,7 @@ export function keepLease(element) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, looking, flight, tag, last, hasAsked, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
+	let timer, looking, flight, tag, last, hasAsked, askedAt, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -89,6 +89,7 @@ export function keepLease(element) {
 	/** One request at a time: a new one replaces one that may hang since before the machine slept. */
 	async function ask(want = wanted(), facts) {
 		quiet();
+		askedAt = clocks();
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
@@ -210,12 +211,18 @@ export function keepLease(element) {
 		});
 	}
 
-	async function rename() {
+	async function rename(want) {
 		store(() => sessionStorage.removeItem(LEFT));
-		if (!(await refresh(form, ["form_id", "lid"]))) return setTimeout(rename, RETRY_MS[0]);
+		if (!(await refresh(form, ["form_id", "lid"]))) return setTimeout(rename, RETRY_MS[0], want);
 		isHeld = hadLease = false;
 		claim();
-		ask();
+		ask(want);
+	}
+
+	/** Its lease has ended, and typing on acquires one at once: the same, or that of a new form if it was released. */
+	async function regain() {
+		await ask();
+		if (!isHeld && state === "free" && form.dataset.fresh) rename("take");
 	}
 
 	/** There is text: it is to be locked. Typing does not wait for the answer, and saving does not need it. */
@@ -233,6 +240,7 @@ export function keepLease(element) {
 		isPinned = false;
 		if (isDropped) isDropped = goOn();
 		begin();
+		if (!isHeld && hadLease && state === "free" && since(askedAt) >= SOON_MS) regain();
 	}
 
 	/** It was not sent after all, or refused: the form continues, and asks for its state. */

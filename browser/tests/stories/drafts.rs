@@ -289,6 +289,41 @@ async fn sign_out_in_another_tab_erases_the_text_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
+    let story = Story::begin().await;
+    for (form, told) in
+        [("#shipping", "As soon as you change something"), ("#edit", "go on typing, and it is yours again")]
+    {
+        let minji = story.person("minji").await;
+        if form == "#edit" {
+            minji.edits_the_order().await;
+        } else {
+            minji.goes_to(SHIPPING).await;
+        }
+        minji.types("[name=message]", "Ring").await;
+        minji.sees(&format!("{form}[data-tenure-state=held]")).await;
+        minji.opens_a_tab().await;
+        minji.goes_to("/orders").await;
+        minji.clicks("form[action='/sign-out'] button").await;
+        minji.answers(true).await;
+        minji.sees("main[data-state=sign-in]").await;
+        minji.sign_in("minji").await;
+        minji.turns_to_tab(0).await;
+        minji.sees(&format!("{form}[data-tenure-state=free]")).await;
+        assert!(minji.reads("[data-tenure-status]").await.contains(told));
+        // What was just answered need not be asked again for five seconds.
+        minji.finds::<()>("(Date.now = ((now) => () => now() + 6000)(Date.now), null)").await;
+        minji.clicks("[name=message]").await;
+        minji.presses(" twice").await;
+        minji.sees(&format!("{form}[data-tenure-state=held]")).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert!(minji.reads("dd.typed").await.contains("twice"));
+        story.clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_put_into_a_form_that_can_never_be_saved() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
