@@ -36,7 +36,7 @@ export function keepLease(element) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, looking, flight, tag, last, hasAsked, askedAt, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
+	let timer, looking, flight, tag, last, hasAsked, askedAt, isRegaining, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -99,9 +99,12 @@ export function keepLease(element) {
 		// The page comes out of the browser's memory, and another person is signed in by now, or nobody: they must not see it.
 		if (isRestored && (status === 401 || code === "other-person")) return location.reload();
 		form.hidden = isRestored = false;
-		if (status === 200) hear(answer, sent, idleMs);
+		if (status === 200) {
+			hear(answer, sent, idleMs);
+			return true;
+		}
 		// Nothing can be done here any more: it was deleted, a permission is gone, another person is signed in.
-		else if (/40[0349]/.test(status) && code) {
+		if (/40[0349]/.test(status) && code) {
 			const actions = (answer.actions ?? []).map(({ rel }) => rel);
 			hear({ mode: "lost", state: code, said: answer.detail ?? answer.title, actions }, sent, idleMs);
 		} else doubt(status, want);
@@ -213,16 +216,18 @@ export function keepLease(element) {
 
 	async function rename(want) {
 		store(() => sessionStorage.removeItem(LEFT));
-		if (!(await refresh(form, ["form_id", "lid"]))) return setTimeout(rename, RETRY_MS[0], want);
+		if (!(await refresh(form, ["form_id", "lid"]))) return want ?? setTimeout(rename, RETRY_MS[0]);
 		isHeld = hadLease = false;
 		claim();
-		ask(want);
+		return ask(want);
 	}
 
 	/** Its lease has ended, and typing on acquires one at once: the same, or that of a new form if it was released. */
 	async function regain() {
-		await ask();
-		if (!isHeld && state === "free" && form.dataset.fresh) rename("take");
+		if (isRegaining) return;
+		isRegaining = true;
+		if ((await ask()) && !isHeld && state === "free") await rename("take");
+		isRegaining = false;
 	}
 
 	/** There is text: it is to be locked. Typing does not wait for the answer, and saving does not need it. */
