@@ -88,9 +88,8 @@ pub(crate) struct RowLocks {
     pub update: &'static str,
     pub skip_locked: &'static str,
     pub no_key_update_skip_locked: &'static str,
-    /// Whether a locking `select` computes its columns before it has the lock, which may take a while. Then it is a subquery, and the time is
-    /// read after it.
-    pub computes_first: bool,
+    /// A locking `select` of columns from rows, and, as `clock`, of the time when each row was locked (that of a test is in the parameter).
+    pub with_clock: fn(&str, &str, &str) -> String,
     /// Whether what is read under a lock has to be locked, too: MySQL 9.7 was seen to release the locks of a transaction a moment before
     /// others see all of its changes.
     pub rereads_lock: bool,

@@ -57,7 +57,7 @@ const ROW_LOCKS: RowLocks = RowLocks {
     update: " for update",
     skip_locked: " for update skip locked",
     no_key_update_skip_locked: " for update skip locked",
-    computes_first: false,
+    with_clock: |columns, rows, given| format!("select {} as clock, {columns} from {rows}", (MARIADB.now)(given)),
     rereads_lock: false,
     lock_before_write: false,
 };
