@@ -114,6 +114,7 @@ texts! {
     lost_moved(time):
         "At {time} you moved the editing of this order to another tab.",
         "{time}에 이 주문의 편집을 다른 탭으로 옮겼습니다.";
+    lost_ended_self(time): "You ended this editing at {time}.", "{time}에 이 편집을 직접 종료했습니다.";
     lost_finished(time): "You saved or left this form at {time}.", "{time}에 이 양식을 저장했거나 닫았습니다.";
     lost_same_as_now:
         "What you typed is what the order says now, so there is nothing left to do.",
