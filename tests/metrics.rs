@@ -119,8 +119,8 @@ async fn lock_operations_are_counted_by_type_and_outcome() {
     for (name, count) in [
         ("tenure.lock.acquired {lease} type=Order", 1),
         ("tenure.lock.acquired {lease} type=Note", 1),
-        ("tenure.lock.refused {request} operation=try_lock outcome=already_locked type=Order", 2),
-        ("tenure.lock.refused {request} operation=try_lock outcome=invalid_key type=Order", 1),
+        ("tenure.lock.refused {request} operation=try_lock outcome=already-locked type=Order", 2),
+        ("tenure.lock.refused {request} operation=try_lock outcome=invalid-key type=Order", 1),
         ("tenure.lock.taken_over {lease} type=Order", 1),
         ("tenure.lock.broken {lease} type=Order", 1),
         ("tenure.lock.expired {lease} operation=check_lock type=Note", 1),
@@ -205,7 +205,7 @@ async fn saves_that_lost_their_lease_are_counted_and_say_why() {
     let lost = |operation: &str, why: &str| {
         numbers[&format!("tenure.lock.lost_at_save {{save}} operation={operation} outcome={why} type=Order")].0
     };
-    assert_eq!([lost("save", "expired"), lost("save", "unknown"), lost("guard", "expired")], [1, 1, 1]);
+    assert_eq!([lost("save", "lock-expired"), lost("save", "lock-unknown"), lost("guard", "lock-expired")], [1, 1, 1]);
 }
 
 /// On one thread all requests are queued before the first is answered.

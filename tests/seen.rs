@@ -3,6 +3,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+mod plans;
+
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -213,15 +216,15 @@ async fn nothing_secret_is_emitted(url: &str, more: impl AsyncFnOnce(&Database))
     // And the expected fields are present.
     for told in [
         "span lock operation=\"try_lock\" kind=\"Order\" generation=1 outcome=\"ok\"",
-        "span lock operation=\"check_lock\" kind=\"Order\" outcome=\"expired\"",
+        "span lock operation=\"check_lock\" kind=\"Order\" outcome=\"lock-expired\"",
         "span lock operation=\"take_over\" kind=\"Order\" generation=3 outcome=\"ok\"",
         "span lock operation=\"break_lock\" kind=\"Order\" generation=3 outcome=\"ok\"",
-        "span lock operation=\"break_lock\" kind=\"Order\" outcome=\"holder_changed\"",
-        "span lock operation=\"save\" kind=\"Order\" outcome=\"broken\"",
+        "span lock operation=\"break_lock\" kind=\"Order\" outcome=\"holder-changed\"",
+        "span lock operation=\"save\" kind=\"Order\" outcome=\"lock-broken\"",
         "span unit_of_work operation=\"insert\" kind=\"Order\" version=1 outcome=\"ok\"",
         "span unit_of_work operation=\"load\" kind=\"Order\" version=2 outcome=\"ok\"",
         "span unit_of_work operation=\"save\" kind=\"Order\" version=3 outcome=\"ok\"",
-        "span unit_of_work operation=\"save\" kind=\"Order\" outcome=\"lost_race\"",
+        "span unit_of_work operation=\"save\" kind=\"Order\" outcome=\"lost-race\"",
         "span unit_of_work operation=\"delete\" kind=\"Order\" version=4 outcome=\"ok\"",
         "span unit_of_work operation=\"commit\" outcome=\"ok\"",
         "span lock operation=\"resume\" kind=\"Order\" generation=1 outcome=\"ok\"",

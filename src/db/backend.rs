@@ -1,7 +1,5 @@
 //! A database: the one place that knows which one it is.
 
-use crate::aggregate::mapping::Table;
-use crate::aggregate::schema::LiveTable;
 #[cfg(feature = "mysql")]
 use crate::db::mysql::MySql;
 #[cfg(feature = "postgres")]
@@ -20,7 +18,8 @@ use crate::simulation;
 pub(crate) struct Purpose {
     /// Whether it contains heartbeats, which wait the least for other processes, because their leases expire.
     pub beats: bool,
-    /// Whether it may wait for other transactions.
+    /// Whether it may wait for other transactions. (On SQLite every one waits for the writer.)
+    #[cfg_attr(not(any(feature = "postgres", feature = "mysql")), allow(dead_code, reason = "SQLite has one writer"))]
     pub waits: bool,
 }
 
@@ -108,11 +107,6 @@ impl Backend {
             #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
             _ => 4,
         }
-    }
-
-    /// Describes a table of the application; `None` if it does not exist.
-    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        erased(async { on_each!(self, own => own.live_table(table).await) }).await
     }
 
     /// Waits for the operations in flight, and closes.

@@ -46,7 +46,7 @@ pub(crate) use server::address::setting_names;
 pub(crate) use sheet::PLAIN;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use sheet::RowLocks;
-pub(crate) use sheet::{Dialect, Inserts, Sheet};
+pub(crate) use sheet::{Catalog, Dialect, Inserts, Sheet};
 pub(crate) use statement::{Bind, LOCK, Sql, Statement, Text};
 
 use std::pin::Pin;
@@ -90,7 +90,7 @@ impl From<LockMode> for RowLock {
     }
 }
 
-#[cfg(feature = "mysql")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 impl RowLock {
     /// Whether it may have to wait.
     pub(crate) fn waits(self) -> bool {

@@ -1,11 +1,11 @@
-//! The meaning of an error of the application's own statement. It comes without its database.
+//! The meaning of an error that comes without its database: of the application's own statement, or of the driver itself.
 
 use std::sync::Arc;
 
 use crate::error::{DatabaseError, Error, UpdateError};
 
 /// The meaning of any driver's error.
-fn meaning(error: sqlx::Error) -> DatabaseError {
+pub(super) fn meaning(error: Arc<sqlx::Error>) -> DatabaseError {
     if let Some(reported) = error.as_database_error() {
         #[cfg(feature = "sqlite")]
         if reported.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() {
@@ -19,15 +19,20 @@ fn meaning(error: sqlx::Error) -> DatabaseError {
         if reported.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().is_some() {
             return super::mysql::errors::classify(error);
         }
-        return DatabaseError::Other(Arc::new(error));
+        return DatabaseError::Other(error);
     }
-    match error {
+    unreported(error)
+}
+
+/// The meaning of an error that no database reported.
+pub(super) fn unreported(error: Arc<sqlx::Error>) -> DatabaseError {
+    match &*error {
         sqlx::Error::PoolTimedOut => DatabaseError::Busy("no connection of the pool became free in time"),
         sqlx::Error::PoolClosed => DatabaseError::Closed,
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
             DatabaseError::ConnectionLost(error.to_string())
         }
-        _ => DatabaseError::Other(Arc::new(error)),
+        _ => DatabaseError::Other(error),
     }
 }
 
@@ -54,7 +59,7 @@ fn meaning(error: sqlx::Error) -> DatabaseError {
 /// ```
 impl From<sqlx::Error> for DatabaseError {
     fn from(error: sqlx::Error) -> Self {
-        meaning(error)
+        meaning(Arc::new(error))
     }
 }
 

@@ -12,9 +12,10 @@ use crate::row_lock::Wait;
 /// The least time limit of an answer, even if less time is left. After that the connection is closed: a slow server cannot be distinguished from a
 /// dead one, and a transaction that has spent its budget may still have to commit.
 pub(crate) const GRACE: Duration = Duration::from_millis(1_000);
-/// How long a transaction that must not wait for others waits for a row that another has inserted, and commits in a moment.
+/// How long a transaction that must not wait for others waits for a row that another has inserted, and commits in a moment. Its answers have
+/// the time of the operation.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) const FOR_AN_INSERT: Duration = Duration::from_secs(1);
+pub(crate) const FOR_AN_INSERT: Duration = Duration::from_millis(200);
 /// The extra time after the server's own limit, so that the server can report the blocker first.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 const SLACK: Duration = Duration::from_millis(250);
@@ -36,11 +37,6 @@ pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> 
     let deadline = Instant::now() + time;
     let deadline = DEADLINE.try_with(|outer| deadline.min(*outer)).unwrap_or(deadline);
     DEADLINE.scope(deadline, work).await
-}
-
-/// As [`within`], for cleanup that must run although the budget of the enclosing operation is spent.
-pub(crate) async fn afresh<T>(time: Duration, work: impl Future<Output = T>) -> T {
-    DEADLINE.scope(Instant::now() + time, work).await
 }
 
 /// The remaining wait budget of the operation of this task.
@@ -73,11 +69,8 @@ mod tests {
     #[tokio::test]
     async fn a_part_has_no_more_time_than_the_whole() {
         let second = Duration::from_secs(1);
-        let (part, cleaning) = within(second, async {
-            (within(5 * second, async { left() }).await, afresh(5 * second, async { left() }).await)
-        })
-        .await;
-        assert!(part <= second && cleaning > second, "{part:?} {cleaning:?}");
+        let part = within(second, within(5 * second, async { left() })).await;
+        assert!(part <= second, "{part:?}");
         assert!(within(second, async { left() }).await > Duration::ZERO);
         assert_eq!(left(), Duration::from_secs(5), "the default without a limit of its own");
     }

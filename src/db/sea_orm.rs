@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use sea_orm::{DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
 use sqlx::error::ErrorKind;
 
+use super::own_error;
 use crate::error::{DatabaseError, Error};
 
 /// The interface of a transaction for SeaORM.
@@ -134,24 +135,5 @@ fn classify(error: &Arc<sqlx::Error>) -> DatabaseError {
     if let Some(explained) = reported.and_then(|error| error.try_downcast_ref::<Explained>()) {
         return explained.meaning.clone();
     }
-    #[cfg(feature = "sqlite")]
-    if let Some(meaning) = super::sqlite::sea_orm::meaning(error) {
-        return meaning;
-    }
-    #[cfg(feature = "postgres")]
-    if let Some(meaning) = super::postgres::sea_orm::meaning(error) {
-        return meaning;
-    }
-    #[cfg(feature = "mysql")]
-    if let Some(meaning) = super::mysql::sea_orm::meaning(error) {
-        return meaning;
-    }
-    match &**error {
-        sqlx::Error::PoolTimedOut => DatabaseError::Busy("no connection of the pool became free in time"),
-        sqlx::Error::PoolClosed => DatabaseError::Closed,
-        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
-            DatabaseError::ConnectionLost(error.to_string())
-        }
-        _ => DatabaseError::Other(Arc::clone(error) as _),
-    }
+    own_error::meaning(Arc::clone(error))
 }

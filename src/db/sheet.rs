@@ -2,7 +2,7 @@
 
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::{self, RowLock};
+use crate::db::{self, RowLock, Text};
 
 /// The databases whose texts differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,17 +66,33 @@ pub(crate) struct Sheet {
     pub place: fn(&Column, &str) -> String,
     /// A parameter of text.
     pub text: fn(&str) -> String,
-    /// Whether a text may contain NUL. Otherwise the database refuses to compare with one.
+    /// Whether a text may contain NUL. Otherwise the database refuses to compare with one, and no statement is sent: no row has such an id.
     pub has_nul: bool,
     /// What stands before a list of rows that others are compared with.
     pub rows: &'static str,
-    /// Whether a subquery of `delete` runs for each row of the table, so that rows are found by a join, or by `limit`.
+    /// Whether a subquery of `delete` runs for each row of the table, so that rows are found by a join, or by `limit`: each statement in its own
+    /// way, so this is no text.
     pub slow_subqueries: bool,
 
     /// Locks of rows. `None`: a writing transaction has locked all of them.
     pub row_locks: Option<RowLocks>,
     /// How an insert of a root answers.
     pub inserts: Inserts,
+    /// The application's tables.
+    pub catalog: &'static Catalog,
+}
+
+/// What the database says of the application's tables.
+pub(crate) struct Catalog {
+    /// Whether it tells names apart that differ in case.
+    pub exact_names: bool,
+    /// The columns of the table `$2` of the schema `$1`, in their order: name, type, the type by which its kinds are known, what values have to
+    /// be cast to, whether it may be null, whether an insert may leave it out, the collation under which different spellings are equal.
+    pub columns: Text,
+    /// The parts of its indexes, one index after the other: its name, whether it is unique as far as this part decides, the column.
+    pub indexes: Text,
+    /// The kinds that the statements of a mapping can write to a column of this type.
+    pub kinds: fn(&str) -> Option<&'static [Kind]>,
 }
 
 /// The words at the end of a locking `select`.
@@ -90,10 +106,10 @@ pub(crate) struct RowLocks {
     pub no_key_update_skip_locked: &'static str,
     /// A locking `select` of columns from rows, and, as `clock`, of the time when each row was locked (that of a test is in the parameter).
     pub with_clock: fn(&str, &str, &str) -> String,
-    /// Whether what is read under a lock has to be locked, too: MySQL 9.7 was seen to release the locks of a transaction a moment before
-    /// others see all of its changes.
-    pub rereads_lock: bool,
-    /// Whether only a locking `select` can wait for less than a second, so that a row is locked before it is written.
+    /// The lock of what is read under another one. MySQL 9.7 was seen to release the locks of a transaction a moment before others see all of
+    /// its changes, so there such a read waits for them.
+    pub rereads: RowLock,
+    /// Whether only a locking `select` can wait for less than a second, so that another statement locks a row before it is written.
     pub lock_before_write: bool,
 }
 
@@ -196,7 +212,12 @@ pub(crate) static PLAIN: Sheet = Sheet {
     slow_subqueries: false,
     row_locks: None,
     inserts: Inserts::Silent,
+    catalog: &NOTHING,
 };
+
+#[cfg(test)]
+static NOTHING: Catalog =
+    Catalog { exact_names: true, columns: Text::new(""), indexes: Text::new(""), kinds: |_| None };
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
-//! One table: the name of each error for programs, and whether a retry may succeed. Each error enum is mapped onto it variant by variant,
-//! so a new variant does not compile without a code.
+//! The one table of errors: the name of each cause, whether and when a retry may succeed, and what to say. Telemetry, retries and the web
+//! kit read it. Each error enum is mapped onto it variant by variant, so a new variant does not compile without a code.
 
 use std::fmt;
 
@@ -7,37 +7,64 @@ use super::{BreakError, DatabaseError, Error, LeaseError, LeaseLost, ListError, 
 use crate::lease::limits::Limit;
 use crate::lease::{LeaseLossReason, NoLock};
 
-/// Whether a retry of the same operation as a whole may succeed.
-const YES: bool = true;
-const NO: bool = false;
+/// Whether, and when, a retry of the same operation as a whole may succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Repeat {
+    /// It would fail in the same way, or might do the work twice.
+    Never,
+    /// Only after somebody else has finished, or when the caller agrees to wait longer.
+    Later,
+    /// The cause is gone after a new load: [`Database::retry`](crate::Database::retry) repeats it.
+    AtOnce,
+}
+
+use Repeat::{AtOnce, Later, Never};
+
+/// What an error is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// The request: it was refused.
+    Refused,
+    /// The presented lock id: it holds no lease.
+    Lost,
+    /// The database. Its own message may name tables and files, so others get this text instead.
+    Failed(&'static str),
+}
+
+use Class::{Failed, Lost, Refused};
+
+const BUSY: &str = "The database could not do it just now. Nothing was changed; try again in a moment.";
+const LOGGED: &str = "Nothing was changed. The reason is in the server's log.";
+
+struct Row {
+    name: &'static str,
+    class: Class,
+    repeat: Repeat,
+    title: &'static str,
+    next: &'static [&'static str],
+}
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $retry:ident;)*) => {
-        /// The kind of an error, without the object that it is about: a stable name for programs, and whether a retry may succeed. Every
-        /// error of this crate has one (`code()`), so a function over all codes covers all errors. `tenure-web` maps each code to an HTTP
-        /// status in this way.
+    ($($(#[$doc:meta])* $code:ident = $name:literal, $class:expr, $repeat:ident, $title:literal, $next:expr;)*) => {
+        /// The kind of an error, without the object that it is about: a stable name for programs, whether a retry may succeed, and the words
+        /// for a person. Every error of this crate has one (`code()`), and every variant of [`DatabaseError`] its own, so a function over
+        /// all codes covers all errors. `tenure-web` maps each code to an HTTP status in this way; spans and metrics have it as `outcome`.
         ///
         /// It is not `non_exhaustive`: a `match` on it has to decide again when a release adds a code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode {
-            $($(#[$doc])* $name,)*
+            $($(#[$doc])* $code,)*
         }
 
         impl ErrorCode {
             /// All of them.
-            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name,)*];
+            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$code,)*];
 
-            /// Its stable name, such as `already-locked`.
-            pub const fn as_str(self) -> &'static str {
+            const fn row(self) -> Row {
                 match self {
-                    $(ErrorCode::$name => $text,)*
-                }
-            }
-
-            /// Whether a retry of the same operation as a whole may succeed.
-            pub const fn is_retryable(self) -> bool {
-                match self {
-                    $(ErrorCode::$name => $retry,)*
+                    $(ErrorCode::$code => {
+                        Row { name: $name, class: $class, repeat: $repeat, title: $title, next: &$next }
+                    })*
                 }
             }
         }
@@ -45,96 +72,174 @@ macro_rules! codes {
 }
 
 codes! {
+    // code = name, class, repeat, title, next steps;
     /// There is no such aggregate.
-    NotFound = "not-found", NO;
+    NotFound = "not-found", Refused, Never, "It is not there", [];
     /// The id is spelled differently from the one that is stored.
-    OtherSpelling = "other-spelling", NO;
+    OtherSpelling = "other-spelling", Refused, Never, "It is spelled differently", [];
     /// An aggregate with this id exists already.
-    AlreadyExists = "already-exists", NO;
+    AlreadyExists = "already-exists", Refused, Never, "It is there already", [];
     /// It was changed after the caller read it.
-    VersionConflict = "version-conflict", NO;
+    VersionConflict = "version-conflict", Refused, Never, "It was changed by somebody else", ["reload"];
     /// Another session saved it at the same moment.
-    LostRace = "lost-race", YES;
+    LostRace = "lost-race", Refused, AtOnce, "Somebody else saved it at the same moment", ["retry", "reload"];
     /// The version belongs to another aggregate.
-    ForeignVersion = "foreign-version", NO;
+    ForeignVersion = "foreign-version", Refused, Never, "The version belongs to something else", ["reload"];
     /// The command of a change is not plain text.
-    InvalidCommand = "invalid-command", NO;
+    InvalidCommand = "invalid-command", Refused, Never, "The name of the change cannot be written", [];
     /// Another owner holds the lock.
-    AlreadyLocked = "already-locked", YES;
+    AlreadyLocked = "already-locked", Refused, Later, "Somebody is editing it", ["wait"];
     /// Another session acquired the lock at the same moment.
-    LockingFailed = "locking-failed", YES;
+    LockingFailed = "locking-failed", Refused, AtOnce, "Somebody else was faster", ["retry"];
     /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
-    LockTimeout = "lock-timeout", YES;
+    LockTimeout = "lock-timeout", Refused, Later, "It did not become free in time", ["wait"];
     /// One owner holds as many locks as the quota allows.
-    LimitReached = "limit-reached", YES;
+    LimitReached = "limit-reached", Refused, Later, "A limit is reached", [];
     /// The wait exceeds the longest allowed one.
-    WaitTooLong = "wait-too-long", NO;
+    WaitTooLong = "wait-too-long", Refused, Never, "Nobody waits for so long", [];
     /// The lock key is invalid.
-    InvalidKey = "invalid-key", NO;
+    InvalidKey = "invalid-key", Refused, Never, "There is no such thing to lock", [];
     /// The lock owner is invalid.
-    InvalidOwner = "invalid-owner", NO;
+    InvalidOwner = "invalid-owner", Refused, Never, "Nobody can be called that", [];
     /// No lease has this lock id.
-    LockUnknown = "lock-unknown", NO;
+    LockUnknown = "lock-unknown", Lost, Never, "There is no such lock", ["lock-again"];
     /// No heartbeat arrived in time.
-    LockExpired = "lock-expired", NO;
+    LockExpired = "lock-expired", Lost, Never, "The lock has expired", ["lock-again"];
     /// The owner did nothing in the form for longer than the idle limit.
-    LockIdle = "lock-idle", NO;
+    LockIdle = "lock-idle", Lost, Never, "The lock ran out because nobody did anything", ["lock-again"];
     /// The lease reached its absolute limit.
-    LockHeldTooLong = "lock-held-too-long", NO;
+    LockHeldTooLong = "lock-held-too-long", Lost, Never, "The lock was held for as long as it may be", ["lock-again"];
     /// The lease was released.
-    LockReleased = "lock-released", NO;
+    LockReleased = "lock-released", Lost, Never, "The lock was released", ["lock-again"];
     /// The lease was broken.
-    LockBroken = "lock-broken", NO;
+    LockBroken = "lock-broken", Lost, Never, "Somebody ended the lock", ["lock-again"];
     /// The lease was taken over.
-    LockTakenOver = "lock-taken-over", NO;
+    LockTakenOver = "lock-taken-over", Lost, Never, "The lock was taken over", ["lock-again"];
     /// The lease belongs to another owner.
-    LockNotYours = "lock-not-yours", NO;
+    LockNotYours = "lock-not-yours", Lost, Never, "The lock belongs to somebody else", ["lock-again"];
     /// The lease is on another aggregate.
-    LockOfAnother = "lock-of-another", NO;
+    LockOfAnother = "lock-of-another", Lost, Never, "The lock is one of something else", ["lock-again"];
     /// The holder changed after the caller read it.
-    HolderChanged = "holder-changed", NO;
+    HolderChanged = "holder-changed", Refused, Never, "Somebody else has the lock now", ["reload"];
     /// Taking over from this holder is not permitted.
-    TakeOverNotPermitted = "take-over-not-permitted", NO;
+    TakeOverNotPermitted = "take-over-not-permitted", Refused, Never, "It may not be taken over", ["wait"];
     /// The holder must get a reason.
-    NoReason = "no-reason", NO;
+    NoReason = "no-reason", Refused, Never, "Give a reason", [];
     /// A reason is too long.
-    TextTooLong = "text-too-long", NO;
+    TextTooLong = "text-too-long", Refused, Never, "The text is too long", [];
     /// A reason contains control characters.
-    TextNotPlain = "text-not-plain", NO;
+    TextNotPlain = "text-not-plain", Refused, Never, "The text is not one plain line", [];
     /// The lock is advisory and excludes nobody.
-    AdvisoryLock = "advisory-lock", NO;
+    AdvisoryLock = "advisory-lock", Refused, Never, "The lock keeps nobody out", [];
     /// The page size is out of range.
-    PageSize = "page-size", NO;
+    PageSize = "page-size", Refused, Never, "There is no page of that size", [];
     /// The cursor belongs to another list.
-    ForeignCursor = "foreign-cursor", NO;
+    ForeignCursor = "foreign-cursor", Refused, Never, "The place is one in another list", [];
     /// The filter text is invalid.
-    InvalidFilter = "invalid-filter", NO;
+    InvalidFilter = "invalid-filter", Refused, Never, "Nothing can be called that", [];
     /// The rows to sweep are too young: they may still be needed.
-    TooYoung = "too-young", NO;
-    /// The database could not do it now. Nothing was changed.
-    Unavailable = "unavailable", YES;
+    TooYoung = "too-young", Refused, Never, "It is too young to be swept", [];
+    /// Another transaction held the row for longer than the caller's wait. Nothing was changed.
+    RowLockTimeout = "row-lock-timeout", Failed(BUSY), Later, "Try again", ["retry"];
+    /// Two transactions waited for each other. Nothing was changed.
+    Deadlock = "deadlock", Failed(BUSY), AtOnce, "Try again", ["retry"];
+    /// The database could not serialize the transaction with others. Nothing was changed.
+    SerializationFailure = "serialization-failure", Failed(BUSY), AtOnce, "Try again", ["retry"];
+    /// No connection became free in time. Nothing was changed.
+    Busy = "busy", Failed(BUSY), AtOnce, "Try again", ["retry"];
+    /// The connection broke before the commit. Nothing was changed.
+    ConnectionLost = "connection-lost", Failed(BUSY), AtOnce, "Try again", ["retry"];
+    /// An operation of the transaction was dropped before it was complete. Nothing was changed.
+    Cancelled = "cancelled", Failed(BUSY), AtOnce, "Try again", ["retry"];
     /// The database cannot be opened or reached.
-    Unreachable = "unreachable", NO;
+    Unreachable = "unreachable", Failed(BUSY), Never, "Try again", ["retry"];
     /// The database can only be read.
-    ReadOnly = "read-only", YES;
+    ReadOnly = "read-only", Failed(BUSY), AtOnce, "Try again", ["retry"];
     /// The database has no space left.
-    DiskFull = "disk-full", NO;
+    DiskFull = "disk-full",
+        Failed("Nothing was saved. The operator of the server has to make space."), Never,
+        "The database has no space left", ["retry"];
     /// The database file is not the one that was opened.
-    FileLost = "file-lost", NO;
-    /// The outcome is unknown. The same request with the same lock id may be sent again.
-    NoAnswer = "no-answer", YES;
+    FileLost = "file-lost",
+        Failed("Nothing was changed, and nothing can be until the server was looked after."), Never,
+        "The database has stopped", [];
+    /// The answer to an operation on a lock was lost: it was executed or not. The same request with the same lock id may be sent again.
+    OutcomeUnknown = "outcome-unknown",
+        Failed("The database's answer was lost on the way. The same request may be sent again."), AtOnce,
+        "Nobody knows whether it was done", ["retry"];
     /// A child's row was changed without raising the version of its aggregate.
-    ChildGone = "child-gone", YES;
+    ChildGone = "child-gone",
+        Failed("Nothing was changed. Load it again."), AtOnce,
+        "It was changed by something else", ["retry", "reload"];
     /// The application's own statement ended the transaction.
-    TransactionEnded = "transaction-ended", NO;
+    // Statements before the one that ended it may be stored.
+    TransactionEnded = "transaction-ended",
+        Failed("The reason is in the server's log. Load it again to see how it is now."), Never,
+        "Something went wrong", ["retry"];
     /// This program closed the database.
-    Closed = "closed", NO;
+    Closed = "closed", Failed(BUSY), Never, "Try again", ["retry"];
     /// It is unknown whether the transaction was committed.
-    OutcomeUnknown = "outcome-unknown", NO;
+    CommitUnknown = "commit-unknown",
+        Failed("The database's answer was lost on the way. Load it again to see whether it was saved."), Never,
+        "Nobody knows whether it was saved", ["reload"];
     /// This database, or this build, cannot do it.
-    Unsupported = "unsupported", NO;
-    /// The database failed, or the stored rows do not fit. The error contains the reason, for the operator.
-    Failed = "failed", NO;
+    Unsupported = "unsupported",
+        Failed("The database of this server cannot do it. Nothing was changed."), Never,
+        "This cannot be done here", [];
+    /// The operating system has no random bytes. The error contains the reason, for the operator.
+    NoRandomness = "no-randomness", Failed(LOGGED), Never, "Something went wrong", ["retry"];
+    /// The database user, or this process, lacks a permission. The error contains the reason, for the operator.
+    NotPermitted = "not-permitted", Failed(LOGGED), Never, "Something went wrong", ["retry"];
+    /// The transaction held a lease for longer than its limit. The error contains the reason, for the operator.
+    GuardLimit = "guard-limit", Failed(LOGGED), Never, "Something went wrong", ["retry"];
+    /// The tables do not fit this release, or the settings of the server could lose locks. The error contains the reason, for the operator.
+    Schema = "schema", Failed(LOGGED), Never, "Something went wrong", ["retry"];
+    /// A constraint of the table refused the row. The error contains the reason, for the operator.
+    Constraint = "constraint", Failed(LOGGED), Never, "Something went wrong", ["retry"];
+    /// The stored rows do not fit the mapping. The error contains the reason, for the operator.
+    Mapping = "mapping", Failed(LOGGED), Never, "Something went wrong", ["retry"];
+    /// Any other error of the database. The error contains the reason, for the operator.
+    Failed = "failed", Failed(LOGGED), Never, "Something went wrong", ["retry"];
+}
+
+impl ErrorCode {
+    /// Its stable name, such as `already-locked`.
+    pub const fn as_str(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Whether, and when, a retry of the same operation as a whole may succeed.
+    pub const fn repeat(self) -> Repeat {
+        self.row().repeat
+    }
+
+    /// Whether a retry of the same operation as a whole may succeed, at once or later.
+    pub const fn is_retryable(self) -> bool {
+        !matches!(self.repeat(), Never)
+    }
+
+    /// A title for a person, in English.
+    pub const fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    /// What the person can do next, in the order of the buttons: `lock-again`, `wait`, `retry`, `reload`.
+    pub const fn next_steps(self) -> &'static [&'static str] {
+        self.row().next
+    }
+
+    /// For an error of the database, the text for a person. The error's own may name tables and files, and is for the operator. `None` if
+    /// the error's own may be shown.
+    pub const fn public_text(self) -> Option<&'static str> {
+        match self.row().class {
+            Failed(text) => Some(text),
+            Refused | Lost => None,
+        }
+    }
+
+    pub(crate) const fn class(self) -> Class {
+        self.row().class
+    }
 }
 
 impl fmt::Display for ErrorCode {
@@ -143,47 +248,87 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-macro_rules! answers {
-    ($($error:ident),*) => {$(
+/// Any error with a code.
+pub(crate) trait Coded {
+    fn code(&self) -> ErrorCode;
+
+    /// The lease that it lost.
+    fn lost(&self) -> Option<&NoLock> {
+        None
+    }
+}
+
+macro_rules! coded {
+    ($($error:ident $(lost $no_lock:ident)?),*) => {$(
         impl $error {
             /// Whether a retry of the same operation as a whole may succeed.
             pub fn is_retryable(&self) -> bool {
                 self.code().is_retryable()
             }
         }
+
+        impl Coded for $error {
+            fn code(&self) -> ErrorCode {
+                self.code()
+            }
+
+            $(fn lost(&self) -> Option<&NoLock> {
+                if let $error::NoLock($no_lock) = self { Some($no_lock) } else { None }
+            })?
+        }
     )*};
 }
 
-answers!(BreakError, DatabaseError, Error, LeaseError, LeaseLost, ListError, LockError, SweepError, TakeOverError);
+coded!(
+    BreakError,
+    DatabaseError,
+    Error lost no_lock,
+    LeaseError lost no_lock,
+    LeaseLost,
+    ListError,
+    LockError,
+    SweepError,
+    TakeOverError
+);
+
+impl Coded for NoLock {
+    fn code(&self) -> ErrorCode {
+        self.code()
+    }
+
+    fn lost(&self) -> Option<&NoLock> {
+        Some(self)
+    }
+}
 
 impl DatabaseError {
     /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
-            DatabaseError::LockTimeout { .. }
-            | DatabaseError::Deadlock
-            | DatabaseError::SerializationFailure
-            | DatabaseError::Busy(_)
-            | DatabaseError::Cancelled
-            | DatabaseError::ConnectionLost(_) => ErrorCode::Unavailable,
-            DatabaseError::OutcomeUnknown(_) => ErrorCode::NoAnswer,
+            DatabaseError::LockTimeout { .. } => ErrorCode::RowLockTimeout,
+            DatabaseError::Deadlock => ErrorCode::Deadlock,
+            DatabaseError::SerializationFailure => ErrorCode::SerializationFailure,
+            DatabaseError::Busy(_) => ErrorCode::Busy,
+            DatabaseError::ConnectionLost(_) => ErrorCode::ConnectionLost,
+            DatabaseError::Cancelled => ErrorCode::Cancelled,
+            DatabaseError::OutcomeUnknown(_) => ErrorCode::OutcomeUnknown,
             DatabaseError::ChildGone { .. } => ErrorCode::ChildGone,
             DatabaseError::TransactionEnded(_) => ErrorCode::TransactionEnded,
             DatabaseError::Closed => ErrorCode::Closed,
             DatabaseError::Poisoned(first) => first.code(),
-            DatabaseError::CommitUnknown(_) => ErrorCode::OutcomeUnknown,
+            DatabaseError::CommitUnknown(_) => ErrorCode::CommitUnknown,
             DatabaseError::Unsupported(_) => ErrorCode::Unsupported,
             DatabaseError::Unreachable { .. } => ErrorCode::Unreachable,
             DatabaseError::ReadOnly => ErrorCode::ReadOnly,
             DatabaseError::DiskFull(_) => ErrorCode::DiskFull,
             DatabaseError::FileLost { .. } => ErrorCode::FileLost,
-            DatabaseError::NoRandomness
-            | DatabaseError::NotPermitted(_)
-            | DatabaseError::GuardLimit { .. }
-            | DatabaseError::Schema(_)
-            | DatabaseError::Constraint(_)
-            | DatabaseError::Mapping(_)
-            | DatabaseError::Other(_) => ErrorCode::Failed,
+            DatabaseError::NoRandomness => ErrorCode::NoRandomness,
+            DatabaseError::NotPermitted(_) => ErrorCode::NotPermitted,
+            DatabaseError::GuardLimit { .. } => ErrorCode::GuardLimit,
+            DatabaseError::Schema(_) => ErrorCode::Schema,
+            DatabaseError::Constraint(_) => ErrorCode::Constraint,
+            DatabaseError::Mapping(_) => ErrorCode::Mapping,
+            DatabaseError::Other(_) => ErrorCode::Failed,
         }
     }
 }

@@ -26,7 +26,7 @@ pub enum LockError {
         key: LockKey,
         /// How long the wait was.
         waited: Duration,
-        /// The holder at the end of the wait; `None` if it was free at that moment, or could not be read.
+        /// The holder that the last answered request met; `None` if it met none.
         holder: Option<Box<Holder>>,
     },
     /// The lock id was used before and its lease has ended: a request was delivered twice, the second time too late.

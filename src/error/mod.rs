@@ -14,7 +14,10 @@ use crate::aggregate::mapping::MappingError;
 use crate::lease::{Holder, InvalidOwner, NoLock, Printable};
 use crate::version::conflict::VersionConflict;
 
-pub use code::ErrorCode;
+#[cfg(feature = "opentelemetry")]
+pub(crate) use code::Class;
+pub(crate) use code::Coded;
+pub use code::{ErrorCode, Repeat};
 pub use constraint::{ConstraintKind, ConstraintViolation};
 pub use locks::{BreakError, LeaseError, LeaseLost, LockError, TakeOverError};
 pub use maintenance::{ListError, SweepError};
@@ -153,7 +156,6 @@ impl DatabaseError {
     }
 
     /// The meaning of a lost connection for a statement that commits by itself and was already sent.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn after_sending(self) -> Self {
         match self {
             DatabaseError::ConnectionLost(what) | DatabaseError::CommitUnknown(what) => {

@@ -7,7 +7,7 @@ use crate::lease::{LeaseLossReason, LockKey, Owner};
 
 fn held(id: &str, owner: &str) -> Holder {
     let owner = Owner::new(owner, owner);
-    Holder { owner, ..LeaseRow::anchor(&LockKey::new("Order", id), 1, Vec::new()).holder(0) }
+    Holder { owner, ..LeaseRow::anchor(&LockKey::new("Order", id), 1, Vec::new(), 0).holder(0) }
 }
 
 fn conflict() -> Box<VersionConflict> {
@@ -75,6 +75,19 @@ fn only_a_change_of_others_is_a_conflict() {
 }
 
 #[test]
+fn work_that_may_be_done_or_is_stale_is_never_repeated() {
+    for error in [
+        DatabaseError::CommitUnknown("cut".into()).into(),
+        DatabaseError::Poisoned(Box::new(DatabaseError::Closed)).into(),
+        Error::VersionConflict(conflict()),
+    ] {
+        assert_eq!(error.code().repeat(), Repeat::Never, "{error}");
+    }
+    assert_eq!(DatabaseError::Poisoned(Box::new(DatabaseError::Deadlock)).code().repeat(), Repeat::AtOnce);
+    assert_eq!(Error::AlreadyLocked(Box::new(held("1", "Kim"))).code().repeat(), Repeat::Later);
+}
+
+#[test]
 fn an_update_that_the_domain_refused_is_not_retried() {
     assert!(!UpdateError::Refused("no").is_retryable());
     assert!(UpdateError::<()>::Failed(DatabaseError::Deadlock.into()).is_retryable());
@@ -85,7 +98,7 @@ fn an_update_that_the_domain_refused_is_not_retried() {
 #[test]
 fn a_connection_lost_after_sending_leaves_the_outcome_unknown() {
     for lost in [DatabaseError::ConnectionLost("cut".into()), DatabaseError::CommitUnknown("cut".into())] {
-        assert_eq!(lost.after_sending().code(), ErrorCode::NoAnswer);
+        assert_eq!(lost.after_sending().code(), ErrorCode::OutcomeUnknown);
     }
     assert_eq!(DatabaseError::Closed.after_sending().code(), ErrorCode::Closed);
 }

@@ -47,7 +47,7 @@ impl LockManager {
     pub async fn keep_alive_with(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let kept = seen(self.metrics(), "keep_alive", None, self.keep_all_alive(beats)).await?;
         for (beat, kept) in beats.iter().zip(&kept) {
-            self.metrics().ended("keep_alive", kept.report().kind().unwrap_or("unknown"), &kept.report());
+            self.metrics().ended("keep_alive", kept.report().kind.unwrap_or("unknown"), &kept.report());
             self.record_heartbeat(&beat.id, kept);
         }
         Ok(kept)

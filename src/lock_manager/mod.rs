@@ -329,7 +329,7 @@ impl LockManager {
 
     fn record_heartbeat(&self, id: &LockId, answer: &impl Outcome) {
         let report = answer.report();
-        self.metrics().beat(|| id.hash(), self.policy(report.kind().unwrap_or_default()).ttl, &report);
+        self.metrics().beat(|| id.hash(), self.policy(report.kind.unwrap_or_default()).ttl, &report);
     }
 
     fn proof(&self, id: &LockId) -> Proof {

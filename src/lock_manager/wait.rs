@@ -11,7 +11,7 @@ use super::LockManager;
 use super::claim::{IdFrom, Unclaimed, is_unanswered};
 use super::hold::Moment;
 use crate::db::patience;
-use crate::error::{DatabaseError, LockError};
+use crate::error::{DatabaseError, ErrorCode, LockError};
 use crate::lease::limits::Limit;
 use crate::lease::{Lease, LockId, LockKey, Owner};
 use crate::telemetry::outcome::{Outcome, seen};
@@ -109,7 +109,7 @@ impl Acquisition {
             Ok(lease)
         };
         let answer: Result<Lease, LockError> = seen(metrics, "lock", Some(kind), wait).await;
-        metrics.waited(kind, asked.elapsed(), answer.report().outcome);
+        metrics.waited(kind, asked.elapsed(), answer.report().outcome());
         let lease = answer?;
         self.locks.record_heartbeat(&lease.id, &lease);
         Ok((lease, sent.expect("it is set with the lease")))
@@ -121,23 +121,27 @@ impl Acquisition {
             let most = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
             return Err(LockError::LimitReached { limit: Limit::LongestWait, most });
         }
-        let mut unanswered = false;
+        let (mut unanswered, mut holder) = (false, None);
         let refused = loop {
             // Without the caller's id each request has its own, so that a lost one is undone while the next ones wait.
             let (sent, (id, from)) = (Moment::now(), IdFrom::or_own(self.id.clone()));
-            match self.request(id, from, self.within.saturating_sub(asked.elapsed())).await {
+            let refused = match self.request(id, from, self.within.saturating_sub(asked.elapsed())).await {
                 Ok(granted) => return Ok((granted.claim(), sent)),
-                Err(error) if is_worth_a_wait(&error) => {
-                    unanswered |= from == IdFrom::Caller && is_unanswered(&error);
-                    tracing::trace!(%error, lock = ?self.key, "waiting for the lock");
-                }
+                Err(error) if is_worth_a_wait(&error) => error,
                 Err(error) => break error,
+            };
+            unanswered |= from == IdFrom::Caller && is_unanswered(&refused);
+            tracing::trace!(%refused, lock = ?self.key, "waiting for the lock");
+            match refused {
+                LockError::AlreadyLocked(held) => holder = Some(held),
+                LockError::Database(error) if is_silent(&error) && self.has_ended(asked) => break error.into(),
+                LockError::Database(_) => {}
+                _ => holder = None,
             }
-            let left = self.within.saturating_sub(asked.elapsed());
-            if left.is_zero() {
-                break self.timed_out(asked).await;
+            if self.has_ended(asked) {
+                break LockError::LockTimeout { key: self.key.clone(), waited: asked.elapsed(), holder };
             }
-            tokio::time::sleep(pause(left, random_fraction())).await;
+            tokio::time::sleep(pause(self.within.saturating_sub(asked.elapsed()), random_fraction())).await;
         };
         match refused {
             // After it, an error that says that nothing was changed would be false.
@@ -147,6 +151,10 @@ impl Acquisition {
             }
             refused => Err(refused),
         }
+    }
+
+    fn has_ended(&self, asked: Instant) -> bool {
+        asked.elapsed() >= self.within
     }
 
     /// One request, in a task of its own, so that a wait that nobody polls for a while delays no other request. The task is aborted with the
@@ -159,20 +167,6 @@ impl Acquisition {
             Some(Ok(answer)) => answer,
             Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             _ => Err(DatabaseError::Cancelled.into()),
-        }
-    }
-
-    async fn timed_out(&self, asked: Instant) -> LockError {
-        let ask = patience::afresh(patience::GRACE, self.locks.holders_seen_by(&self.key, Some(&self.owner.id)));
-        // The holder is for display only, so it does not wait for a database that does not answer.
-        let holders = tokio::time::timeout(patience::GRACE, ask).await.unwrap_or(Ok(Vec::new()));
-        match holders {
-            Ok(holders) => LockError::LockTimeout {
-                key: self.key.clone(),
-                waited: asked.elapsed(),
-                holder: holders.into_iter().next().map(Box::new),
-            },
-            Err(error) => error.into(),
         }
     }
 }
@@ -193,6 +187,14 @@ fn is_worth_a_wait(error: &LockError) -> bool {
         LockError::Database(error) => error.is_retryable(),
         _ => false,
     }
+}
+
+/// Whether the database did not answer, so that the lock may be free.
+fn is_silent(error: &DatabaseError) -> bool {
+    !matches!(
+        error.code(),
+        ErrorCode::RowLockTimeout | ErrorCode::Busy | ErrorCode::Deadlock | ErrorCode::SerializationFailure
+    )
 }
 
 /// The pause before the next poll, at most the time that is left.

@@ -105,10 +105,7 @@ static REMOVED: Text = Text::new("select version from tenure_removed where kind 
 
 /// Reads the version of the aggregate that was deleted under this key.
 async fn removed(db: &mut Connection, key: &LockKey) -> Result<Removed, DatabaseError> {
-    let lock = match &db.sheet().row_locks {
-        Some(locks) if locks.rereads_lock => RowLock::Share,
-        _ => RowLock::None,
-    };
+    let lock = db.sheet().row_locks.as_ref().map_or(RowLock::None, |locks| locks.rereads);
     let rows = db.read(REMOVED.with([Bind::Key(key.kind()), Bind::Key(key.id())]), lock).await?;
     rows.first().map(|row| row.integer(0)).transpose().map(Option::flatten)
 }

@@ -26,8 +26,8 @@ pub(crate) async fn load(
             after = lock;
         } else if version(db, mapping, id, lock).await?.is_none() {
             return Ok(None);
-        } else if locks.rereads_lock {
-            after = RowLock::Share;
+        } else {
+            after = locks.rereads;
         }
     }
     let sql = statements::select_whole(db.sheet(), mapping);

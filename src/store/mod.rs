@@ -8,6 +8,7 @@ pub(crate) mod insert;
 pub(crate) mod leases;
 mod lineage;
 pub(crate) mod lists;
+mod live;
 pub(crate) mod load;
 pub(crate) mod operation;
 mod own;

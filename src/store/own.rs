@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::aggregate::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::db::{Backend, Purpose, RowLock, erased};
@@ -13,7 +14,7 @@ use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::store::operation::OperationId;
 use crate::store::{Slice, SweptRows};
-use crate::store::{counts, leases, lists, load, operation, revisions, sweep};
+use crate::store::{counts, leases, lists, live, load, operation, revisions, sweep};
 use crate::version::conflict::Change;
 
 /// Runs an operation of the lock manager again if the database aborted it in a deadlock, or another session was first: nothing was changed.
@@ -80,6 +81,11 @@ impl Backend {
         at: Version,
     ) -> Result<Option<Rows>, DatabaseError> {
         erased(revisions::state(&mut self.reader().await?, mapping, key, at)).await
+    }
+
+    /// Describes a table of the application; `None` if it does not exist.
+    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        erased(live::table(&mut self.reader().await?, &table.name)).await
     }
 
     /// Whether the transaction with this operation id was committed. If it was not, it never will be: this call reserves the id.

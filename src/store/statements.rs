@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
 use crate::aggregate::value::Kind;
-use crate::db::{Inserts, LOCK, Sheet, Sql};
+use crate::db::{Inserts, LOCK, RowLock, Sheet, Sql};
 use crate::store::lineage::Lineage;
 use crate::store::texts::{What, text};
 
@@ -178,7 +178,7 @@ fn all_columns(writer: &Writer, mapping: &'static Mapping, at: usize, lineage: &
 /// The parts of a union. Where it is read under the lock of its root and has to lock, too, each part has a lock of its own.
 fn union(sheet: &Sheet, parts: impl Iterator<Item = String>) -> String {
     let mut parts: Vec<_> = parts.collect();
-    if parts.len() > 1 && sheet.row_locks.as_ref().is_some_and(|locks| locks.rereads_lock) {
+    if parts.len() > 1 && sheet.row_locks.as_ref().is_some_and(|locks| locks.rereads != RowLock::None) {
         parts.iter_mut().for_each(|part| *part = format!("({part}{LOCK})"));
     }
     parts.join(" union all ")

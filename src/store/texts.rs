@@ -31,11 +31,11 @@ pub(super) enum What {
 }
 
 /// Texts, and what else depends only on a mapping.
-struct Cache<T>(LazyLock<RwLock<HashMap<Asked, T>>>);
+struct Cache<T>(LazyLock<RwLock<HashMap<TextKey, T>>>);
 
 /// The table by its address, which is unique, because it is never freed.
 #[derive(PartialEq, Eq, Hash)]
-struct Asked {
+struct TextKey {
     what: What,
     dialect: Option<Dialect>,
     table: usize,
@@ -47,7 +47,7 @@ impl<T: Clone> Cache<T> {
         Cache(LazyLock::new(RwLock::default))
     }
 
-    fn get(&self, asked: Asked, make: impl FnOnce() -> T) -> T {
+    fn get(&self, asked: TextKey, make: impl FnOnce() -> T) -> T {
         if let Some(made) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
             return made.clone();
         }
@@ -76,7 +76,7 @@ pub(super) fn text(
     }
     let numbers = numbers.iter().fold(0, |all, number| all | 1 << number);
     let table = std::ptr::from_ref(table).addr();
-    TEXTS.get(Asked { what, dialect: Some(sheet.dialect), table, numbers }, make)
+    TEXTS.get(TextKey { what, dialect: Some(sheet.dialect), table, numbers }, make)
 }
 
 static SHAPES: Cache<Arc<str>> = Cache::new();
@@ -84,5 +84,5 @@ static SHAPES: Cache<Arc<str>> = Cache::new();
 /// The fingerprint of a mapping's columns.
 pub(super) fn shape(mapping: &'static Mapping) -> Arc<str> {
     let table = std::ptr::from_ref(&mapping.root).addr();
-    SHAPES.get(Asked { what: What::Shape, dialect: None, table, numbers: 0 }, || mapping.shape().into())
+    SHAPES.get(TextKey { what: What::Shape, dialect: None, table, numbers: 0 }, || mapping.shape().into())
 }

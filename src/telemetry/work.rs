@@ -6,10 +6,10 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use crate::aggregate::version::Version;
-use crate::telemetry::outcome::Named;
+use crate::error::Coded;
 
 /// Runs an operation of a unit of work inside a span.
-pub(crate) async fn traced<T, E: Named>(
+pub(crate) async fn traced<T, E: Coded>(
     operation: &'static str,
     kind: Option<&str>,
     version: impl FnOnce(&T) -> Option<Version>,
@@ -30,7 +30,7 @@ pub(crate) async fn traced<T, E: Named>(
             span.record("outcome", "ok");
         }
         Err(error) => {
-            span.record("outcome", error.report().outcome);
+            span.record("outcome", error.code().as_str());
         }
     }
     done

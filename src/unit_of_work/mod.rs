@@ -21,7 +21,7 @@ pub use database::Database;
 pub use lock_set::{LockSet, Locked};
 pub use repeatable::{RepeatableUpdate, Updated};
 pub use repository::{Repository, SkipLocked};
-pub use retry::{Retry, RetryOutcome, RetryReason, Transient};
+pub use retry::{Retry, RetryOutcome, Transient};
 pub use steps::{Also, Lent, NoSteps, Steps};
 pub use transaction::Transaction;
 pub use update::Update;

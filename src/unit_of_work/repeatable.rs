@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded};
-use crate::error::{Error, UpdateError};
+use crate::error::{Error, ErrorCode, UpdateError};
 use crate::lease::LockKey;
-use crate::unit_of_work::retry::{Retry, RetryOutcome, RetryReason};
+use crate::unit_of_work::retry::{Retry, RetryOutcome};
 use crate::unit_of_work::steps::{NoSteps, Steps};
 use crate::unit_of_work::transaction::Transaction;
 use crate::unit_of_work::update::{Update, after};
@@ -85,7 +85,7 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
     where
         S: Steps<'a, A, E>,
     {
-        let done = self.update.database().retry(self.retry, || self.attempt(&command)).await?;
+        let done = self.update.repository.database.retry(self.retry, || self.attempt(&command)).await?;
         let RetryOutcome { value: (loaded, merged), reasons } = done;
         Ok(Updated { loaded, merged, reasons })
     }
@@ -166,7 +166,7 @@ pub struct Updated<A> {
     /// The changes of others that it was merged with; `None` if there were none.
     pub merged: Option<Box<VersionConflict>>,
     /// The reasons of the failed attempts, in order.
-    pub reasons: Vec<RetryReason>,
+    pub reasons: Vec<ErrorCode>,
 }
 
 impl<A> Updated<A> {

@@ -10,7 +10,7 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
 use crate::db::RowLock;
-use crate::error::{DatabaseError, Error};
+use crate::error::{DatabaseError, Error, ErrorCode};
 use crate::lease::LockKey;
 use crate::row_lock::LockMode;
 use crate::store::Saved;
@@ -144,7 +144,7 @@ impl<A: Aggregate> Repository<A> {
         let stored = tx.database.run(async |tx| load::load_unlocked(tx, mapping, &values).await).await?;
         let Ok(stored) = stored else { return Ok(SkipLocked::HeldByOther) };
         if let Some(stored) = &stored {
-            tx.loaded(&key, mapping, stored, mode);
+            tx.versions.loaded(&key, mapping, stored, mode);
         }
         Ok(loaded(&key, stored, mode)?.map_or(SkipLocked::NotFound, |loaded| SkipLocked::Acquired(Box::new(loaded))))
     }
@@ -159,23 +159,22 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::AlreadyExists`] if the id exists already; the transaction continues. [`Error::Database`].
     pub async fn insert(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
         let version = |inserted: &Loaded<A>| Some(inserted.version);
-        traced("insert", Some(&A::mapping().name), version, self.insert_unseen(tx, aggregate)).await
-    }
-
-    async fn insert_unseen(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
-        let (mapping, mut rows, key) = (self.mapping()?, aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
-        tx.author.check()?;
-        rows.check(mapping)?;
-        let inserted = if mapping.generated && rows.root[0] == Value::Integer(0) {
-            let key_of = |rows: &Rows| A::from_rows(rows).map(|aggregate| LockKey::of::<A>(aggregate.id()));
-            Some(tx.insert_generated(mapping, &mut rows, key_of).await?)
-        } else {
-            tx.insert(mapping, &key, &rows).await?
+        let insert = async {
+            let (mapping, mut rows, key) = (self.mapping()?, aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
+            tx.author.check()?;
+            rows.check(mapping)?;
+            let inserted = if mapping.generated && rows.root[0] == Value::Integer(0) {
+                let key_of = |rows: &Rows| A::from_rows(rows).map(|aggregate| LockKey::of::<A>(aggregate.id()));
+                Some(tx.insert_generated(mapping, &mut rows, key_of).await?)
+            } else {
+                tx.insert(mapping, &key, &rows).await?
+            };
+            let Some(version) = inserted else {
+                return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
+            };
+            Ok(Loaded::new(Arc::new(rows), version)?)
         };
-        let Some(version) = inserted else {
-            return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
-        };
-        Ok(Loaded::new(Arc::new(rows), version)?)
+        traced("insert", Some(&A::mapping().name), version, insert).await
     }
 
     /// Writes the changes since it was loaded, root first, and raises the version by exactly one, even if the transaction saves it several
@@ -186,34 +185,33 @@ impl<A: Aggregate> Repository<A> {
     /// transaction continues. [`Error::Database`]: the transaction cannot be committed any more.
     pub async fn save(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let version = |saved: &Version| Some(*saved);
-        traced("save", Some(&A::mapping().name), version, self.save_unseen(tx, loaded)).await
-    }
-
-    async fn save_unseen(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
-        let (mapping, rows) = (self.mapping()?, loaded.to_rows());
-        tx.author.check()?;
-        rows.check(mapping)?;
-        if !same_id(mapping, &loaded.opened, &rows) {
-            let what = "the id of a loaded aggregate was changed; insert a new aggregate instead";
-            return Err(MappingError::new(&mapping.root.name, &mapping.root.columns[0].name, what).into());
-        }
-        let diff = Diff::between(mapping, &loaded.opened, &rows);
-        if !loaded.force_increment && diff.is_empty() {
-            return Ok(loaded.version);
-        }
-        let (key, from) = (LockKey::of::<A>(loaded.id()), loaded.version);
-        let to = tx.version_after(mapping, &key, from)?;
-        match tx.write(mapping, &key, from, &diff, &rows).await? {
-            Saved::Done => {
-                loaded.saved(to, Arc::new(rows));
-                Ok(to)
+        let save = async {
+            let (mapping, rows) = (self.mapping()?, loaded.to_rows());
+            tx.author.check()?;
+            rows.check(mapping)?;
+            if !same_id(mapping, &loaded.opened, &rows) {
+                let what = "the id of a loaded aggregate was changed; insert a new aggregate instead";
+                return Err(MappingError::new(&mapping.root.name, &mapping.root.columns[0].name, what).into());
             }
-            Saved::Stale(now) => {
-                let opened = Opened { version: from, rows: Some(Arc::clone(&loaded.opened)) };
-                let conflict = tx.explain(mapping, &key, opened, now, Some(&rows)).await?;
-                Err(Error::OptimisticLockingFailure(Box::new(conflict)))
+            let diff = Diff::between(mapping, &loaded.opened, &rows);
+            if !loaded.force_increment && diff.is_empty() {
+                return Ok(loaded.version);
             }
-        }
+            let (key, from) = (LockKey::of::<A>(loaded.id()), loaded.version);
+            let to = tx.version_after(mapping, &key, from)?;
+            match tx.write(mapping, &key, (from, to), &diff, &rows).await? {
+                Saved::Done => {
+                    loaded.saved(to, Arc::new(rows));
+                    Ok(to)
+                }
+                Saved::Stale(now) => {
+                    let opened = Opened { version: from, rows: Some(Arc::clone(&loaded.opened)) };
+                    let conflict = tx.explain(mapping, &key, opened, now, Some(&rows)).await?;
+                    Err(Error::OptimisticLockingFailure(Box::new(conflict)))
+                }
+            }
+        };
+        traced("save", Some(&A::mapping().name), version, save).await
     }
 
     /// Saves several, each as [`save`](Self::save) does, with one result each: an aggregate that lost a race is not written and does not
@@ -253,18 +251,18 @@ impl<A: Aggregate> Repository<A> {
         let mut order: Vec<(LockKey, usize)> =
             all.iter().enumerate().map(|(at, loaded)| (LockKey::of::<A>(loaded.id()), at)).collect();
         order.sort();
-        let (fresh, mut attempts) = (tx.is_fresh(), 0);
+        let (fresh, mut attempts) = (tx.database.is_fresh(), 0);
         let before: Vec<_> =
             all.iter().map(|loaded| (loaded.version, Arc::clone(&loaded.opened), loaded.force_increment)).collect();
         loop {
             attempts += 1;
-            let (mut results, mut failed) = (Vec::with_capacity(all.len()), None);
+            let (mut results, mut aborted) = (Vec::with_capacity(all.len()), false);
             for (_, at) in &order {
                 let saved = self.save(tx, &mut all[*at]).await;
-                failed = failed.or_else(|| saved.as_ref().err().and_then(Error::database_reason));
+                aborted |= saved.as_ref().is_err_and(|error| ABORTED.contains(&error.code()));
                 results.push((*at, saved));
             }
-            if fresh && failed.is_some() && matches!(tx.begins_again(failed, attempts).await, Ok(true)) {
+            if fresh && aborted && matches!(tx.begins_again(attempts).await, Ok(true)) {
                 // Nothing was saved.
                 for (loaded, (version, opened, force_increment)) in all.iter_mut().zip(&before) {
                     (loaded.version, loaded.opened) = (*version, Arc::clone(opened));
@@ -288,20 +286,19 @@ impl<A: Aggregate> Repository<A> {
     /// Deletes it, and returns its last state.
     pub(super) async fn remove(&self, tx: &mut Transaction, loaded: Loaded<A>) -> Result<Loaded<A>, Error> {
         let version = |deleted: &Loaded<A>| Some(deleted.version);
-        traced("delete", Some(&A::mapping().name), version, self.remove_unseen(tx, loaded)).await
-    }
-
-    async fn remove_unseen(&self, tx: &mut Transaction, loaded: Loaded<A>) -> Result<Loaded<A>, Error> {
-        let (mapping, key, old) = (self.mapping()?, LockKey::of::<A>(loaded.id()), loaded.stored());
-        tx.author.check()?;
-        match tx.delete(mapping, &key, &old).await? {
-            Saved::Done => Ok(loaded),
-            Saved::Stale(now) => {
-                let opened = Opened { version: old.version, rows: Some(old.rows) };
-                let conflict = tx.explain(mapping, &key, opened, now, None).await?;
-                Err(Error::OptimisticLockingFailure(Box::new(conflict)))
+        let remove = async {
+            let (mapping, key, old) = (self.mapping()?, LockKey::of::<A>(loaded.id()), loaded.stored());
+            tx.author.check()?;
+            match tx.delete(mapping, &key, &old).await? {
+                Saved::Done => Ok(loaded),
+                Saved::Stale(now) => {
+                    let opened = Opened { version: old.version, rows: Some(old.rows) };
+                    let conflict = tx.explain(mapping, &key, opened, now, None).await?;
+                    Err(Error::OptimisticLockingFailure(Box::new(conflict)))
+                }
             }
-        }
+        };
+        traced("delete", Some(&A::mapping().name), version, remove).await
     }
 
     /// One unit of work on one aggregate: load it, run a command of the domain on it, save it.
@@ -335,6 +332,9 @@ pub(crate) fn check_token<A>(key: &LockKey, expected: &Expected<A>) -> Result<()
 pub(crate) fn not_found(key: &LockKey) -> Error {
     Error::NotFound { aggregate: key.kind().to_owned(), id: key.id().to_owned() }
 }
+
+/// What the database aborts a transaction for, as one of several that collided.
+const ABORTED: [ErrorCode; 2] = [ErrorCode::Deadlock, ErrorCode::SerializationFailure];
 
 /// The result of [`Repository::find_unlocked`].
 #[derive(Debug)]

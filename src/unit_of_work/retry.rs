@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::error::{DatabaseError, Error, UpdateError};
+use crate::error::{DatabaseError, Error, ErrorCode, Repeat, UpdateError};
 use crate::unit_of_work::database::Database;
 
 /// The number of attempts, and the time limit for them.
@@ -42,9 +42,14 @@ impl Retry {
         self
     }
 
+    /// Whether the failure is one to retry.
+    fn covers(&self, reason: ErrorCode) -> bool {
+        reason.repeat() == Repeat::AtOnce || (reason == ErrorCode::RowLockTimeout && self.lock_timeouts)
+    }
+
     /// The pause before the next attempt; `None` to give up.
-    fn pause(&self, attempts: u32, begun: Instant, reason: RetryReason) -> Option<Duration> {
-        if attempts >= self.attempts || (reason == RetryReason::LockTimeout && !self.lock_timeouts) {
+    fn pause(&self, attempts: u32, begun: Instant) -> Option<Duration> {
+        if attempts >= self.attempts {
             return None;
         }
         // "Full jitter", which spreads colliding retries: https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/
@@ -71,28 +76,6 @@ pub(crate) fn random_fraction() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
 }
 
-/// The reason that a unit of work may be retried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RetryReason {
-    /// Two transactions waited for each other, and the database aborted this one.
-    Deadlock,
-    /// The database could not serialize it with others.
-    SerializationFailure,
-    /// Another session saved between this unit's load and save.
-    LostRace,
-    /// The connection broke, and nothing of the transaction was stored.
-    ConnectionLost,
-    /// Others blocked it for longer than its wait.
-    LockTimeout,
-    /// No connection became free in time.
-    Busy,
-    /// The answer to an operation on a lock was lost, which may be repeated with the same lock id.
-    OutcomeUnknown,
-    /// An operation of the transaction was dropped before it was complete.
-    Cancelled,
-}
-
 /// An error that may be a reason for a retry.
 ///
 /// tenure's own errors implement it. Implement it for the error of your application, usually by calling the inner error:
@@ -101,7 +84,7 @@ pub enum RetryReason {
 /// enum ShopError { OutOfStock, Tenure(tenure::Error) }
 ///
 /// impl tenure::unit_of_work::Transient for ShopError {
-///     fn retry_reason(&self) -> Option<tenure::unit_of_work::RetryReason> {
+///     fn retry_reason(&self) -> Option<tenure::error::ErrorCode> {
 ///         match self {
 ///             ShopError::OutOfStock => None,
 ///             ShopError::Tenure(error) => error.retry_reason(),
@@ -110,55 +93,28 @@ pub enum RetryReason {
 /// }
 /// ```
 pub trait Transient {
-    /// The reason; `None` if a retry would fail the same way, or must not be made.
-    fn retry_reason(&self) -> Option<RetryReason>;
+    /// Its code, by which the policy decides: see [`ErrorCode::repeat`]. `None` if a retry must not be made.
+    fn retry_reason(&self) -> Option<ErrorCode>;
 }
 
 impl Transient for DatabaseError {
-    fn retry_reason(&self) -> Option<RetryReason> {
-        match self {
-            DatabaseError::Deadlock => Some(RetryReason::Deadlock),
-            DatabaseError::SerializationFailure => Some(RetryReason::SerializationFailure),
-            // Its connection was closed, and a new one may reach the writer.
-            DatabaseError::ConnectionLost(_) | DatabaseError::ReadOnly => Some(RetryReason::ConnectionLost),
-            DatabaseError::LockTimeout { .. } => Some(RetryReason::LockTimeout),
-            DatabaseError::Busy(_) => Some(RetryReason::Busy),
-            DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
-            DatabaseError::Cancelled => Some(RetryReason::Cancelled),
-            // Another change, without a new version, conflicted with it.
-            DatabaseError::ChildGone { .. } => Some(RetryReason::LostRace),
-            DatabaseError::Poisoned(first) => first.retry_reason(),
-            _ => None,
-        }
+    fn retry_reason(&self) -> Option<ErrorCode> {
+        Some(self.code())
     }
 }
 
 impl Transient for Error {
-    fn retry_reason(&self) -> Option<RetryReason> {
-        match self {
-            Error::OptimisticLockingFailure(_) => Some(RetryReason::LostRace),
-            Error::Database(error) => error.retry_reason(),
-            _ => None,
-        }
-    }
-}
-
-impl Error {
-    /// The reason, if it is in an error of the database.
-    pub(crate) fn database_reason(&self) -> Option<RetryReason> {
-        match self {
-            Error::Database(error) => error.retry_reason(),
-            _ => None,
-        }
+    fn retry_reason(&self) -> Option<ErrorCode> {
+        Some(self.code())
     }
 }
 
 /// A refusal by the domain is not retried.
 impl<E> Transient for UpdateError<E> {
-    fn retry_reason(&self) -> Option<RetryReason> {
+    fn retry_reason(&self) -> Option<ErrorCode> {
         match self {
             UpdateError::Refused(_) => None,
-            UpdateError::Failed(error) => error.retry_reason(),
+            UpdateError::Failed(error) => Some(error.code()),
         }
     }
 }
@@ -169,7 +125,7 @@ pub struct RetryOutcome<T> {
     /// The value of the last attempt.
     pub value: T,
     /// The reasons of the earlier attempts, in order. Empty if the first succeeded.
-    pub reasons: Vec<RetryReason>,
+    pub reasons: Vec<ErrorCode>,
 }
 
 impl<T> RetryOutcome<T> {
@@ -180,7 +136,7 @@ impl<T> RetryOutcome<T> {
 }
 
 impl Database {
-    /// Runs a whole unit of work, and retries it after a transient failure: see [`RetryReason`]. The unit begins its own transaction,
+    /// Runs a whole unit of work, and retries it after a transient failure: one with [`Repeat::AtOnce`]. The unit begins its own transaction,
     /// loads, changes, saves and commits; each attempt starts from nothing. It must not have effects that cannot be repeated, such as
     /// sending a letter.
     ///
@@ -225,14 +181,15 @@ impl Database {
                 Ok(value) => return Ok(RetryOutcome { value, reasons }),
                 Err(error) => error,
             };
-            let Some(reason) = error.retry_reason() else { return Err(error) };
+            let reason = error.retry_reason().filter(|reason| policy.covers(*reason));
+            let Some(reason) = reason else { return Err(error) };
             reasons.push(reason);
             let attempts = u32::try_from(reasons.len()).unwrap_or(u32::MAX);
-            let Some(pause) = policy.pause(attempts, begun, reason) else {
-                tracing::info!(?reason, attempts, "a unit of work failed, and is not run again");
+            let Some(pause) = policy.pause(attempts, begun) else {
+                tracing::info!(%reason, attempts, "a unit of work failed, and is not run again");
                 return Err(error);
             };
-            tracing::debug!(?reason, attempts, "a unit of work is run again");
+            tracing::debug!(%reason, attempts, "a unit of work is run again");
             tokio::time::sleep(pause).await;
         }
     }
@@ -241,70 +198,6 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{ConstraintKind, ConstraintViolation, ErrorCode};
-
-    /// One of each variant: a variant that is missing here does not compile below.
-    fn all() -> Vec<DatabaseError> {
-        use DatabaseError::*;
-        let texts = || "words".to_owned();
-        let all = vec![
-            LockTimeout { waited: Duration::ZERO, holder: None },
-            Deadlock,
-            SerializationFailure,
-            Busy("words"),
-            ConnectionLost(texts()),
-            OutcomeUnknown(texts()),
-            Cancelled,
-            Closed,
-            NoRandomness,
-            NotPermitted(texts()),
-            Poisoned(Box::new(Deadlock)),
-            Poisoned(Box::new(Closed)),
-            CommitUnknown(texts()),
-            Unsupported("words"),
-            Unreachable { url: texts(), problem: texts() },
-            ReadOnly,
-            DiskFull(texts()),
-            FileLost { file: texts(), happened: "words" },
-            TransactionEnded("words"),
-            GuardLimit { limit: Duration::ZERO },
-            ChildGone { table: texts() },
-            Schema(texts()),
-            Constraint(Box::new(ConstraintViolation { kind: ConstraintKind::Unique, name: None, message: texts() })),
-            DatabaseError::other("words"),
-        ];
-        for error in &all {
-            match error {
-                LockTimeout { .. }
-                | Deadlock
-                | SerializationFailure
-                | Busy(_)
-                | ConnectionLost(_)
-                | OutcomeUnknown(_) => {}
-                Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)
-                | Unsupported(_) => {}
-                TransactionEnded(_) | GuardLimit { .. } | ChildGone { .. } | DiskFull(_) | FileLost { .. } => {}
-                Unreachable { .. } | ReadOnly | Schema(_) | Constraint(_) | Mapping(_) | Other(_) => {}
-            }
-        }
-        all
-    }
-
-    #[test]
-    fn only_retryable_errors_are_retried() {
-        for error in all() {
-            assert_eq!(error.is_retryable(), error.retry_reason().is_some(), "{error:?}");
-        }
-    }
-
-    #[test]
-    fn transient_error_is_not_an_unsupported_feature() {
-        let unsupported: Vec<_> = all().into_iter().filter(|error| error.code() == ErrorCode::Unsupported).collect();
-        assert_eq!(unsupported.len(), 1, "{unsupported:?}");
-        assert_eq!(DatabaseError::Closed.code(), ErrorCode::Closed);
-        assert_eq!(DatabaseError::Cancelled.code(), ErrorCode::Unavailable);
-        assert_eq!(DatabaseError::NoRandomness.code(), ErrorCode::Failed);
-    }
 
     #[cfg(feature = "sqlite")]
     #[tokio::test]
@@ -319,6 +212,6 @@ mod tests {
             async move { if busy { Err(DatabaseError::Busy("no connection")) } else { Ok(7) } }
         };
         let done = db.retry(Retry::transient(2), work).await.expect("it is not busy any more");
-        assert_eq!((done.value, done.reasons), (7, vec![RetryReason::Busy]));
+        assert_eq!((done.value, done.reasons), (7, vec![ErrorCode::Busy]));
     }
 }

@@ -19,7 +19,7 @@ use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::poisonable::Poisonable;
-use crate::unit_of_work::retry::{RetryReason, random_fraction};
+use crate::unit_of_work::retry::random_fraction;
 use crate::unit_of_work::versions::{Versions, Watched};
 
 /// A writing transaction. Dropping it rolls back.
@@ -31,7 +31,7 @@ pub struct Transaction {
     pub(crate) database: Poisonable,
     pub(crate) author: Authorship,
     /// The versions that it requires, and those that it has raised.
-    versions: Versions,
+    pub(super) versions: Versions,
     /// The backend that resolves a commit whose answer was lost, if that is enabled.
     resolver: Option<Arc<Backend>>,
     /// Its database, and the budget for all of its waits.
@@ -85,41 +85,40 @@ impl Transaction {
     /// [`Error::OptimisticLockingFailure`] if one of those versions has changed. [`Error::Database`] with [`DatabaseError::Poisoned`] after
     /// an earlier failure, and with [`DatabaseError::CommitUnknown`] if the database's answer was lost; after every other error nothing was
     /// committed.
-    pub async fn commit(self) -> Result<(), Error> {
-        traced("commit", None, |()| None, Box::pin(self.commit_unseen())).await
-    }
-
-    async fn commit_unseen(mut self) -> Result<(), Error> {
-        if let Err(poisoned) = self.database.check() {
-            return self.give_up(poisoned.into()).await;
-        }
-        if let Err(error) = self.author.check() {
-            return self.give_up(error).await;
-        }
-        // In the order of their keys, as in every transaction.
-        for (key, watched) in std::mem::take(&mut self.versions.watched) {
-            if let Err(error) = self.answer_for(&key, watched).await {
+    pub async fn commit(mut self) -> Result<(), Error> {
+        let commit = async {
+            if let Err(poisoned) = self.database.check() {
+                return self.give_up(poisoned.into()).await;
+            }
+            if let Err(error) = self.author.check() {
                 return self.give_up(error).await;
             }
-        }
-        if let Err(error) = self.release_noted().await {
-            return self.give_up(error).await;
-        }
-        match self.resolver {
-            None => self.database.commit(None).await?,
-            Some(resolver) => {
-                let operation = OperationId::random()?;
-                match self.database.commit(Some(&operation)).await {
-                    Err(DatabaseError::CommitUnknown(cause)) => match resolve(&resolver, &operation).await {
-                        Some(true) => {}
-                        Some(false) => return Err(DatabaseError::ConnectionLost(cause).into()),
-                        None => return Err(DatabaseError::CommitUnknown(cause).into()),
-                    },
-                    answer => answer?,
+            // In the order of their keys, as in every transaction.
+            for (key, watched) in std::mem::take(&mut self.versions.watched) {
+                if let Err(error) = self.answer_for(&key, watched).await {
+                    return self.give_up(error).await;
                 }
             }
-        }
-        Ok(())
+            if let Err(error) = self.release_noted().await {
+                return self.give_up(error).await;
+            }
+            match self.resolver {
+                None => self.database.commit(None).await?,
+                Some(resolver) => {
+                    let operation = OperationId::random()?;
+                    match self.database.commit(Some(&operation)).await {
+                        Err(DatabaseError::CommitUnknown(cause)) => match resolve(&resolver, &operation).await {
+                            Some(true) => {}
+                            Some(false) => return Err(DatabaseError::ConnectionLost(cause).into()),
+                            None => return Err(DatabaseError::CommitUnknown(cause).into()),
+                        },
+                        answer => answer?,
+                    }
+                }
+            }
+            Ok(())
+        };
+        traced("commit", None, |()| None, Box::pin(commit)).await
     }
 
     /// Rolls back, and returns the first error. (An error of the rollback adds no information.)
@@ -136,7 +135,8 @@ impl Transaction {
         let id = &stored.rows.root[..mapping.root.key];
         let now = if raise {
             let diff = Diff::between(mapping, &stored.rows, &stored.rows);
-            match self.write(mapping, key, stored.version, &diff, &stored.rows).await? {
+            let to = self.version_after(mapping, key, stored.version)?;
+            match self.write(mapping, key, (stored.version, to), &diff, &stored.rows).await? {
                 Saved::Done => return Ok(()),
                 Saved::Stale(now) => now,
             }
@@ -172,14 +172,9 @@ impl Transaction {
     ) -> Result<Option<Stored>, DatabaseError> {
         let stored = self.database.run(async |tx| load::load(tx, mapping, id, mode.into()).await).await?;
         if let Some(stored) = &stored {
-            self.loaded(key, mapping, stored, mode);
+            self.versions.loaded(key, mapping, stored, mode);
         }
         Ok(stored)
-    }
-
-    /// Records that an aggregate was loaded, and the duty of the commit.
-    pub(crate) fn loaded(&mut self, key: &LockKey, mapping: &'static Mapping, stored: &Stored, mode: LockMode) {
-        self.versions.loaded(key, mapping, stored, mode);
     }
 
     /// Inserts an aggregate whose id the database generates, and sets that id in the rows; returns its version. `key_of` returns the key of
@@ -217,16 +212,16 @@ impl Transaction {
         Ok(inserted)
     }
 
-    /// Writes a difference. The version rises once, even if the transaction saves the same aggregate several times.
+    /// Writes a difference, and the [version after it](Self::version_after).
     pub(crate) async fn write(
         &mut self,
         mapping: &'static Mapping,
         key: &LockKey,
-        from: Version,
+        (from, to): (Version, Version),
         diff: &Diff<'_>,
         rows: &Rows,
     ) -> Result<Saved, DatabaseError> {
-        let (author, to) = (self.author.clone(), self.version_after(mapping, key, from)?);
+        let author = self.author.clone();
         let save = Save { mapping, key, from, to, diff, rows, author: &author };
         let saved = self.database.run(async |tx| save::save(tx, &save).await).await?;
         if let Saved::Done = saved {
@@ -235,7 +230,7 @@ impl Transaction {
         Ok(saved)
     }
 
-    /// The version of an aggregate after its save.
+    /// The version of an aggregate after its save: it rises once, even if the transaction saves it several times.
     pub(crate) fn version_after(
         &self,
         mapping: &'static Mapping,
@@ -263,19 +258,10 @@ impl Transaction {
         Ok(deleted)
     }
 
-    /// Whether it has run no operation yet: then the first one can be retried after a deadlock.
-    pub(crate) fn is_fresh(&self) -> bool {
-        self.database.is_fresh()
-    }
-
-    /// Begins again if the first operation failed because the database aborted it, up to a number of attempts. Returns whether it did. Only
-    /// for an operation that found the transaction [fresh](Self::is_fresh).
-    pub(crate) async fn begins_again(
-        &mut self,
-        reason: Option<RetryReason>,
-        attempts: u32,
-    ) -> Result<bool, DatabaseError> {
-        if !matches!(reason, Some(RetryReason::Deadlock | RetryReason::SerializationFailure)) || attempts >= ATTEMPTS {
+    /// Begins again after the database aborted the first operation, up to a number of attempts. Returns whether it did. Only for an operation
+    /// that found the transaction [fresh](Self::is_fresh).
+    pub(crate) async fn begins_again(&mut self, attempts: u32) -> Result<bool, DatabaseError> {
+        if attempts >= ATTEMPTS {
             return Ok(false);
         }
         // Random, so that the colliding transactions do not collide again.

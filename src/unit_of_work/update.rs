@@ -10,7 +10,6 @@ use crate::error::{Error, UpdateError};
 use crate::lease::{LockId, LockKey, Owner};
 use crate::row_lock::{LockMode, Wait};
 use crate::store::Authorship;
-use crate::unit_of_work::database::Database;
 use crate::unit_of_work::repeatable::RepeatableUpdate;
 use crate::unit_of_work::repository::{Repository, check_token, not_found};
 use crate::unit_of_work::retry::Retry;
@@ -26,7 +25,7 @@ use crate::version::token::Expected;
 /// transaction is committed. A refusal at any step changes nothing.
 #[must_use = "an update does nothing until `run`"]
 pub struct Update<'a, A: Aggregate, S = NoSteps> {
-    repository: &'a Repository<A>,
+    pub(super) repository: &'a Repository<A>,
     id: A::Id,
     expecting: Option<Expected<A>>,
     mode: LockMode,
@@ -273,7 +272,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     where
         S: Steps<'a, A, E>,
     {
-        let key = LockKey::of::<A>(&self.id);
+        let key = self.key();
         let (mut tx, mut loaded) = self.load(&key).await?;
         if let Some(seen) = self.outdated(&loaded) {
             return Err(refuse(&mut tx, &key, seen, &loaded, command).await?.into());
@@ -329,7 +328,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     /// # Errors
     /// As [`run`](Self::run).
     pub async fn dry_run<E>(self, command: impl FnOnce(&mut A) -> Result<(), E>) -> Result<Loaded<A>, UpdateError<E>> {
-        let key = LockKey::of::<A>(&self.id);
+        let key = self.key();
         let (mut tx, mut loaded) = self.load(&key).await?;
         let done = match self.outdated(&loaded) {
             Some(seen) => Err(refuse(&mut tx, &key, seen, &loaded, command).await?.into()),
@@ -376,10 +375,6 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     /// The aggregate's lock key.
     pub(crate) fn key(&self) -> LockKey {
         LockKey::of::<A>(&self.id)
-    }
-
-    pub(crate) fn database(&self) -> &Database {
-        &self.repository.database
     }
 
     async fn check_lock(&self, tx: &mut Transaction, key: &LockKey) -> Result<(), Error> {

@@ -62,6 +62,7 @@ mod proxy;
 mod random;
 mod server;
 mod shared;
+mod stopwatch;
 mod synchronous_pair;
 pub mod tasks;
 mod watchdog;
@@ -82,6 +83,7 @@ pub use proxy::Proxy;
 pub use random::Random;
 pub use server::Server;
 pub use shared::{mariadb, new_database, postgres, server_url};
+pub use stopwatch::Stopwatch;
 pub use synchronous_pair::SynchronousPair;
 
 /// The database that every server has from its start.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::{
     Error, LockId, LockMode, Transaction, Wait,
     error::DatabaseError,
-    unit_of_work::{Retry, RetryReason, SkipLocked},
+    unit_of_work::{Retry, SkipLocked},
 };
 
 use super::order::Counter;
@@ -96,8 +96,8 @@ async fn count(tx: &mut Transaction, name: &str) -> Result<(), Error> {
 }
 
 /// The other transaction may still wait when the next attempt begins, so that attempt can lose the race too.
-fn deadlocks_only(reasons: &[RetryReason], is_victim: bool) {
-    let all = reasons.iter().all(|reason| *reason == RetryReason::Deadlock);
+fn deadlocks_only(reasons: &[tenure::error::ErrorCode], is_victim: bool) {
+    let all = reasons.iter().all(|reason| *reason == tenure::error::ErrorCode::Deadlock);
     assert!(reasons.is_empty() != is_victim && all, "{reasons:?}");
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tenure::{
     Error, LockMode, Version, Wait,
     error::{DatabaseError, UpdateError},
-    unit_of_work::{Retry, RetryReason},
+    unit_of_work::Retry,
 };
 use tokio::task::JoinSet;
 
@@ -43,7 +43,7 @@ pub async fn the_result_tells_the_attempts_and_their_reasons(t: &TestDb) {
     let (name, runs) = (t.counter(0).await, AtomicU32::new(0));
     let work = || losing_races(t, &name, 2, runs.fetch_add(1, Ordering::Relaxed) + 1);
     let done = t.db.retry(Retry::transient(3), work).await.unwrap();
-    assert_eq!((done.attempts(), done.reasons), (3, vec![RetryReason::LostRace; 2]));
+    assert_eq!((done.attempts(), done.reasons), (3, vec![tenure::error::ErrorCode::LostRace; 2]));
 }
 
 pub async fn a_version_that_a_person_saw_is_never_retried(t: &TestDb) {

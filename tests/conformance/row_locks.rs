@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tenure::{
     Error, LockId, LockKey, LockManager, LockMode, Owner, Transaction, Wait,
+    db::Granularity,
     error::{BreakError, DatabaseError, LeaseError, LockError, TakeOverError, UpdateError},
     lease::{Holder, LeaseLossReason},
     unit_of_work::SkipLocked,
@@ -324,6 +325,23 @@ pub async fn a_takeover_and_a_break_wait_for_a_save_under_the_lease(t: &TestDb) 
         assert_eq!(other.await.unwrap(), (true, version(2)));
         assert!(matches!(t.locks.check_lock(lease.id()).await, Err(LeaseError::NoLock(_))));
     }
+}
+
+pub async fn save_unless_locked_does_not_wait_for_the_save_that_refuses_it(t: &TestDb) {
+    if t.db.capabilities().granularity == Granularity::Database {
+        return; // Every save waits for the one writer.
+    }
+    let no = t.order().await;
+    let key = LockKey::of::<Order>(&no);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    t.locks.guard(&mut tx, lease.id()).await.unwrap();
+    let row = LockedRow::new(t).await;
+    let mut other = t.db.begin().await.unwrap();
+    let refused = row.outlasts(t, AT_ONCE, other.unless_locked(&key)).await;
+    assert!(matches!(&refused, Err(Error::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
+    other.rollback().await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 /// When it was sent, the history did not have its lock id yet.

@@ -1,18 +1,21 @@
 //! Server failures: the reported errors, and recovery when the server returns.
 
+use std::future::IntoFuture;
 use std::time::Duration;
 
 use tenure::{
     Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository, Wait,
-    error::{DatabaseError, ErrorCode, LockError, UpdateError},
+    error::{DatabaseError, LockError, UpdateError},
+    unit_of_work::Retry,
 };
-use testkit::{DATABASE, Engine, Kind, Server};
+use testkit::{DATABASE, Engine, Kind, Server, Stopwatch};
 
 /// One test for each case, on a new server of this kind.
 macro_rules! cases {
     ($server:ty) => {
         $crate::faults::cases! { $server;
             killed_server_keeps_commits_and_is_used_after_restart,
+            operations_on_a_frozen_server_end_at_one_deadline,
             wrong_address_password_and_database_have_own_errors,
             missing_table_privilege_is_named_and_next_one_works,
             newer_schema_and_that_of_an_unreleased_checkout_are_refused
@@ -102,7 +105,7 @@ pub async fn killed_server_keeps_commits_and_is_used_after_restart<E: Engine>(se
     }
     let down = accounts.update(&"a".into()).run(deposit).await.unwrap_err();
     assert!(
-        matches!(&down, UpdateError::Failed(error) if error.code() == ErrorCode::Unavailable && error.is_retryable()),
+        matches!(&down, UpdateError::Failed(error) if error.code().public_text().is_some() && error.is_retryable()),
         "{down:?}"
     );
     server.restart().unwrap();
@@ -124,6 +127,34 @@ pub async fn killed_server_keeps_commits_and_is_used_after_restart<E: Engine>(se
         }
     };
     assert_eq!((held.owner.id.as_str(), held.generation), ("kim", lease.holder().generation));
+}
+
+/// The time for an answer, which a statement has at least, counts once, though each of them takes several statements.
+pub async fn operations_on_a_frozen_server_end_at_one_deadline<E: Engine>(server: Server<E>) {
+    async fn overshoot<T>(limit: Duration, work: impl Future<Output = T>) -> Duration {
+        let watch = Stopwatch::start();
+        drop(work.await);
+        watch.stop().saturating_sub(limit)
+    }
+    let (db, accounts) = open(&server).await;
+    let (locks, kim, no) = (LockManager::new(&db), Owner::new("kim", "Kim"), "a".to_owned());
+    let [free, held] = ["free", "held"].map(|id| LockKey::new("Account", id));
+    locks.try_lock(&held, &Owner::new("lee", "Lee")).await.unwrap();
+    for limit in [1, 3].map(Duration::from_secs) {
+        server.pause();
+        let overshoots: [Duration; 4] = tokio::join!(
+            overshoot(limit, locks.lock(&free, &kim).within(limit).into_future()),
+            overshoot(limit, locks.lock(&held, &kim).within(limit).into_future()),
+            overshoot(limit, accounts.update(&no).within(limit).run(deposit)),
+            overshoot(limit, db.begin_within(Wait::Within(limit))),
+        )
+        .into();
+        server.resume();
+        println!("overshoot of {limit:?}: {overshoots:?}");
+        let most = Duration::from_millis(1_500);
+        assert!(overshoots.iter().all(|overshoot| *overshoot < most), "{overshoots:?} beyond {limit:?}");
+        accounts.update(&no).retrying(Retry::transient(20)).run(deposit).await.unwrap();
+    }
 }
 
 pub async fn wrong_address_password_and_database_have_own_errors<E: Engine>(server: Server<E>) {

@@ -3,8 +3,6 @@
 use super::link::Link;
 use super::tables::Tables;
 use super::work::Work;
-use crate::aggregate::mapping::Table;
-use crate::aggregate::schema::LiveTable;
 use crate::db::{self, Connection, Purpose};
 use crate::db::{Capabilities, Connections, Granularity};
 use crate::error::DatabaseError;
@@ -45,10 +43,6 @@ impl Link {
     pub(crate) async fn begin_own(&self, _: Purpose) -> Result<Connection, DatabaseError> {
         without()
     }
-    pub(crate) async fn live_table(&self, _: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        without()
-    }
-
     pub(crate) async fn together(
         &self,
         operations: &[&Operation],

@@ -21,8 +21,8 @@ pub(super) struct Short {
 }
 
 /// How long an answer may take beyond the limit of the call, in milliseconds.
-const CALM: i64 = 3_000;
-const STORM: i64 = 15_000;
+const CALM: i64 = 1_100;
+const STORM: i64 = 3_100;
 /// The limit of operations without a limit of their own.
 const USUAL: Duration = Duration::from_secs(5);
 

@@ -64,6 +64,8 @@ pub(crate) struct Deadline {
     /// The remaining time that the server was last given.
     told: Duration,
     server: Waits,
+    /// The time that answers have, if it is longer than that of waits.
+    for_answers: Duration,
 }
 
 /// The server's own limits of waits.
@@ -81,7 +83,23 @@ impl Deadline {
 
     /// The time starts now: the wait for a connection counts.
     pub(crate) fn start(wait: Wait, server: Waits) -> Self {
-        Deadline { asked: Instant::now(), budget: wait.budget(), told: Duration::ZERO, server }
+        Deadline {
+            asked: Instant::now(),
+            budget: wait.budget(),
+            told: Duration::ZERO,
+            server,
+            for_answers: wait.budget(),
+        }
+    }
+
+    /// For a transaction that must not wait for others, but has its time for answers.
+    pub(crate) fn of_short_waits(waits: Duration, answers: Duration, server: Waits) -> Self {
+        Deadline { for_answers: answers, ..Self::start(Wait::Within(waits.min(answers)), server) }
+    }
+
+    /// What is left for answers.
+    pub(crate) fn left_for_answers(&self) -> Duration {
+        self.for_answers.saturating_sub(self.waited())
     }
 
     pub(crate) fn waited(&self) -> Duration {

@@ -9,6 +9,7 @@ use sqlx::mysql::MySqlDatabaseError;
 
 use super::deadline::Flavour;
 use crate::db::Effect;
+use crate::db::own_error::unreported;
 use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 /// The number of a server's error; `None` for other errors.
@@ -30,18 +31,7 @@ pub(crate) fn is_without_savepoint(error: &sqlx::Error) -> bool {
 /// statement. In both cases the caller rolls back.
 pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
-    if let sqlx::Error::PoolTimedOut = *error {
-        return DatabaseError::Busy("no connection of the pool became free in time");
-    }
-    let Some(number) = number(&error) else {
-        return match *error {
-            sqlx::Error::PoolClosed => DatabaseError::Closed,
-            sqlx::Error::Io(ref error) => DatabaseError::ConnectionLost(error.to_string()),
-            sqlx::Error::Protocol(ref what) => DatabaseError::ConnectionLost(what.clone()),
-            sqlx::Error::WorkerCrashed => DatabaseError::ConnectionLost(error.to_string()),
-            _ => DatabaseError::Other(error),
-        };
-    };
+    let Some(number) = number(&error) else { return unreported(error) };
     match number {
         // MariaDB's NOWAIT and lock wait; MySQL's NOWAIT; MariaDB's statement limit, which only tenure sets.
         1205 | 3572 | 1969 => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },

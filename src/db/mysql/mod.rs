@@ -11,7 +11,7 @@ pub(crate) mod deadline;
 pub(crate) mod errors;
 pub(crate) mod in_flight;
 pub(crate) mod link;
-pub(crate) mod live;
+mod live;
 pub(crate) mod migrate;
 #[cfg(feature = "sea-orm")]
 pub(crate) mod sea_orm;
@@ -22,8 +22,6 @@ pub(crate) mod values;
 
 use sqlx::MySqlPool;
 
-use crate::aggregate::mapping::Table;
-use crate::aggregate::schema::LiveTable;
 use crate::clock::ManualClock;
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::patience;
@@ -115,10 +113,6 @@ impl MySql {
 
     pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
         Ok(self.opened(OpenTransaction::begin_for_leases(&self.connections, purpose.waits).await?))
-    }
-
-    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        live::table(&mut self.connections.acquire(patience::left()).await?, &table.name).await
     }
 
     pub(crate) async fn close(&self) {

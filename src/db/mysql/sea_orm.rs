@@ -6,14 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sea_orm::{DbBackend, ExecResult, QueryResult};
 use sea_query_sqlx::SqlxValues;
-use sqlx::mysql::MySqlDatabaseError;
 use sqlx::{IntoArguments, MySql};
 
 use super::connection::OpenTransaction;
 use super::errors::classify;
 use super::session::{Session, Statement};
 use crate::db::sea_orm::{Failure, SeaOrmStatements, may_end};
-use crate::error::DatabaseError;
 
 #[async_trait]
 impl SeaOrmStatements for OpenTransaction {
@@ -70,12 +68,6 @@ impl OpenTransaction {
         let done = self.wait_for(run).await;
         done.map_err(|meaning| Failure { meaning, driver })
     }
-}
-
-/// The meaning of an error, if it is MariaDB's or MySQL's.
-pub(crate) fn meaning(error: &Arc<sqlx::Error>) -> Option<DatabaseError> {
-    error.as_database_error()?.try_downcast_ref::<MySqlDatabaseError>()?;
-    Some(classify(Arc::clone(error)))
 }
 
 /// Whether a statement that returns rows may wait for a lock. MariaDB's limit applies to the whole statement, so a plain read, which may

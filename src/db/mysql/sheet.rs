@@ -1,9 +1,10 @@
 //! What differs on MariaDB and MySQL in the texts of statements.
 
 use super::deadline::Flavour;
+use super::live::CATALOG;
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::{self, Dialect, Holds, Inserts, RowLocks, Sheet};
+use crate::db::{self, Dialect, Holds, Inserts, RowLock, RowLocks, Sheet};
 
 pub(crate) static MARIADB: Sheet = Sheet {
     dialect: Dialect::MariaDb,
@@ -39,11 +40,12 @@ pub(crate) static MARIADB: Sheet = Sheet {
     row_locks: Some(ROW_LOCKS),
     // A subquery of `returning` is read after the insert.
     inserts: Inserts::Returning,
+    catalog: &CATALOG,
 };
 
 pub(crate) static MYSQL: Sheet = Sheet {
     dialect: Dialect::MySql,
-    row_locks: Some(RowLocks { rereads_lock: true, lock_before_write: true, ..ROW_LOCKS }),
+    row_locks: Some(RowLocks { rereads: RowLock::Share, lock_before_write: true, ..ROW_LOCKS }),
     inserts: Inserts::Silent,
     ..MARIADB
 };
@@ -58,7 +60,7 @@ const ROW_LOCKS: RowLocks = RowLocks {
     skip_locked: " for update skip locked",
     no_key_update_skip_locked: " for update skip locked",
     with_clock: |columns, rows, given| format!("select {} as clock, {columns} from {rows}", (MARIADB.now)(given)),
-    rereads_lock: false,
+    rereads: RowLock::None,
     lock_before_write: false,
 };
 

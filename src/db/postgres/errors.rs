@@ -6,23 +6,13 @@ use std::time::Duration;
 use sqlx::postgres::PgDatabaseError;
 
 use crate::db::Effect;
+use crate::db::own_error::unreported;
 use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 /// The meaning of a driver error. After every one of them the transaction is aborted or gone.
 pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
-    if let sqlx::Error::PoolTimedOut = *error {
-        return DatabaseError::Busy("no connection of the pool became free in time");
-    }
-    let Some(code) = error.as_database_error().and_then(|error| error.code()) else {
-        return match *error {
-            sqlx::Error::PoolClosed => DatabaseError::Closed,
-            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
-                DatabaseError::ConnectionLost(error.to_string())
-            }
-            _ => DatabaseError::Other(error),
-        };
-    };
+    let Some(code) = error.as_database_error().and_then(|error| error.code()) else { return unreported(error) };
     match code.as_ref() {
         // The message is localised, and NOWAIT has the same code: the caller knows the statement.
         "55P03" => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },

@@ -8,7 +8,7 @@ pub(crate) mod connect;
 pub(crate) mod connection;
 pub(crate) mod errors;
 pub(crate) mod link;
-pub(crate) mod live;
+mod live;
 pub(crate) mod overdue;
 pub(crate) mod pools;
 #[cfg(feature = "sea-orm")]
@@ -20,8 +20,6 @@ use std::sync::Arc;
 
 use sqlx::PgPool;
 
-use crate::aggregate::mapping::Table;
-use crate::aggregate::schema::LiveTable;
 use crate::clock::ManualClock;
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::migration;
@@ -112,11 +110,6 @@ impl Postgres {
 
     pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
         Ok(self.opened(OpenTransaction::begin_for_leases(&self.pools, purpose.waits).await?))
-    }
-
-    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        let name = table.quoted('"');
-        self.pools.load(async |connection| live::table(connection, &name).await).await
     }
 
     pub(crate) async fn close(&self) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::{PgConnection, PgPool, Postgres};
+use sqlx::{PgPool, Postgres};
 
 use super::checkout::Checkout;
 use super::connect::SetUp;
@@ -65,14 +65,6 @@ impl Pools {
             true => Ok(self.of_main(patience::left()).await?.0),
             false => self.checkout(&self.main, patience::left()).await,
         }
-    }
-
-    /// Reads for the application, on a connection of the main pool.
-    pub(crate) async fn load<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        self.reader().await?.answer(patience::limit(patience::left()), work).await
     }
 
     pub(crate) async fn close(&self) {

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sea_orm::{DbBackend, ExecResult, QueryResult, Statement};
 use sea_query_sqlx::SqlxValues;
-use sqlx::postgres::PgDatabaseError;
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, PgConnection, Postgres};
 
 use super::connection::OpenTransaction;
 use super::errors::classify;
 use crate::db::sea_orm::{Failure, SeaOrmStatements, may_end};
-use crate::error::DatabaseError;
 
 #[async_trait]
 impl SeaOrmStatements for OpenTransaction {
@@ -60,12 +58,6 @@ impl OpenTransaction {
         let done = self.wait_for(run).await;
         done.map_err(|meaning| Failure { meaning, driver })
     }
-}
-
-/// The meaning of an error, if it is PostgreSQL's.
-pub(crate) fn meaning(error: &Arc<sqlx::Error>) -> Option<DatabaseError> {
-    error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?;
-    Some(classify(Arc::clone(error)))
 }
 
 fn query(statement: Statement) -> Query<'static, Postgres, SqlxValues> {

@@ -1,8 +1,9 @@
 //! What differs on PostgreSQL in the texts of statements.
 
+use super::live::CATALOG;
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::{self, Dialect, Holds, Inserts, LOCK, RowLocks, Sheet};
+use crate::db::{self, Dialect, Holds, Inserts, LOCK, RowLock, RowLocks, Sheet};
 
 pub(crate) static SHEET: Sheet = Sheet {
     dialect: Dialect::Postgres,
@@ -47,11 +48,12 @@ pub(crate) static SHEET: Sheet = Sheet {
                  select held.*, tenure_now({given}) as clock from held"
             )
         },
-        rereads_lock: false,
+        rereads: RowLock::None,
         lock_before_write: false,
     }),
     // The function sees what was committed while the insert waited, which the insert's own snapshot does not.
     inserts: Inserts::OrNothing("tenure_removed_version"),
+    catalog: &CATALOG,
 };
 
 fn list(place: &str, count: &str, columns: &[db::Column]) -> String {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::db::Effect;
+use crate::db::own_error::unreported;
 use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 const BUSY: i32 = 5;
@@ -28,23 +29,17 @@ const NOTADB: i32 = 26;
 /// The meaning of a driver error.
 pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
-    match *error {
-        sqlx::Error::PoolTimedOut => return DatabaseError::Busy("no connection of the pool became free in time"),
-        sqlx::Error::PoolClosed => return DatabaseError::Closed,
-        _ => {}
-    }
-    match code(&error).map(|code| if code == BUSY_SNAPSHOT { code } else { code & 0xff }) {
+    let Some(code) = code(&error) else { return unreported(error) };
+    match if code == BUSY_SNAPSHOT { code } else { code & 0xff } {
         // A transaction that began with a read wants to write, and another session has written meanwhile.
-        Some(BUSY_SNAPSHOT) => DatabaseError::SerializationFailure,
-        Some(BUSY | LOCKED) => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
+        BUSY_SNAPSHOT => DatabaseError::SerializationFailure,
+        BUSY | LOCKED => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         // Unlike a server that is read-only, the file stays so: a retry does not help.
-        Some(READONLY) => {
-            DatabaseError::NotPermitted(format!("this process may not write to the database file ({error})"))
-        }
-        Some(FULL) => DatabaseError::DiskFull(error.to_string()),
-        Some(CONSTRAINT) => DatabaseError::Constraint(Box::new(violation(&error))),
-        Some(CANTOPEN) => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
-        Some(NOTADB) => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),
+        READONLY => DatabaseError::NotPermitted(format!("this process may not write to the database file ({error})")),
+        FULL => DatabaseError::DiskFull(error.to_string()),
+        CONSTRAINT => DatabaseError::Constraint(Box::new(violation(&error))),
+        CANTOPEN => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
+        NOTADB => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),
         _ => DatabaseError::Other(error),
     }
 }

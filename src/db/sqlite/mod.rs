@@ -12,7 +12,7 @@ pub(crate) mod file;
 pub(crate) mod holder;
 pub(crate) mod lent;
 pub(crate) mod link;
-pub(crate) mod live;
+mod live;
 #[cfg(feature = "sea-orm")]
 pub(crate) mod sea_orm;
 pub(crate) mod sheet;
@@ -26,8 +26,6 @@ use std::time::SystemTime;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
-use crate::aggregate::mapping::Table;
-use crate::aggregate::schema::LiveTable;
 use crate::clock::{ManualClock, to_micros};
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::migration;
@@ -124,11 +122,6 @@ impl Sqlite {
     pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
         let priority = if purpose.beats { Priority::Heartbeat } else { Priority::Normal };
         Ok(self.opened(OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?))
-    }
-
-    pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
-        let mut reader = self.connection().await?;
-        live::table(&mut reader, &table.name).await
     }
 
     pub(crate) async fn close(&self) {

@@ -1,19 +1,15 @@
 //! SeaORM's statements, on the one writer. SeaORM omits its lock clauses for SQLite. They are not needed: the transaction holds the lock on
 //! the whole file.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use sea_orm::{DbBackend, ExecResult, QueryResult, Statement};
 use sea_query_sqlx::SqlxValues;
 use sqlx::query::Query;
-use sqlx::sqlite::SqliteError;
 use sqlx::{AssertSqlSafe, Sqlite};
 
 use super::connection::OpenTransaction;
 use super::errors::classify;
 use crate::db::sea_orm::{Failure, SeaOrmStatements};
-use crate::error::DatabaseError;
 
 #[async_trait]
 impl SeaOrmStatements for OpenTransaction {
@@ -34,12 +30,6 @@ impl SeaOrmStatements for OpenTransaction {
         let rows = query(statement).fetch_all(self.ours_to_lend().await?).await.map_err(failure)?;
         Ok(rows.into_iter().map(QueryResult::from).collect())
     }
-}
-
-/// The meaning of an error, if it is SQLite's.
-pub(crate) fn meaning(error: &Arc<sqlx::Error>) -> Option<DatabaseError> {
-    error.as_database_error()?.try_downcast_ref::<SqliteError>()?;
-    Some(classify(Arc::clone(error)))
 }
 
 fn query(statement: Statement) -> Query<'static, Sqlite, SqlxValues> {

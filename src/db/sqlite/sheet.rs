@@ -1,5 +1,6 @@
 //! What differs on SQLite in the texts of statements.
 
+use super::live::CATALOG;
 use crate::db::{Column, Dialect, Holds, Inserts, Sheet};
 
 pub(crate) static SHEET: Sheet = Sheet {
@@ -32,6 +33,7 @@ pub(crate) static SHEET: Sheet = Sheet {
     slow_subqueries: false,
     row_locks: None,
     inserts: Inserts::Returning,
+    catalog: &CATALOG,
 };
 
 fn list(place: &str, count: &str, columns: &[Column]) -> String {

@@ -19,6 +19,10 @@ pub(super) fn resume(draft: &mut Draft<'_>, proof: &Proof, key: &LockKey, now: i
         let why = LeaseLossReason::LimitReached { at: from_millis(row.hard_until) };
         return Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None });
     }
+    // Nobody held it for a while: what people read as "since" is since now.
+    if !row.alive(now) {
+        row.since = now;
+    }
     // Resuming counts as an input.
     row.keep(Duration::ZERO, now);
     let resumed = row.holder(now);

@@ -77,7 +77,7 @@ impl LeaseRow {
     }
 
     /// The row of a key that has only advisory leases: without an owner, under a lock id that no client has.
-    pub(crate) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>) -> Self {
+    pub(crate) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>, now: i64) -> Self {
         LeaseRow {
             place: Place::exclusive(key),
             generation,
@@ -87,7 +87,7 @@ impl LeaseRow {
             since: 0,
             last_active: 0,
             active_at: 0,
-            expires_at: 0,
+            expires_at: now,
             ttl: 0,
             idle_limit: None,
             hard_until: 0,
@@ -117,9 +117,9 @@ impl LeaseRow {
         self.expires_at >= self.hard_until
     }
 
-    /// The next generation in the same place, with another owner and lock id.
-    pub(super) fn change_hands(&mut self, request: &LockRequest, now: i64) -> Result<(), LastGeneration> {
-        let generation = self.generation.checked_add(1).ok_or(LastGeneration)?;
+    /// The generation after the highest of the key, in the same place, with another owner and lock id.
+    pub(super) fn change_hands(&mut self, request: &LockRequest, highest: i64, now: i64) -> Result<(), LastGeneration> {
+        let generation = highest.checked_add(1).ok_or(LastGeneration)?;
         *self = LeaseRow { place: self.place.clone(), ..LeaseRow::granted(request, generation, now) };
         Ok(())
     }

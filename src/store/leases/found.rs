@@ -9,7 +9,7 @@ use crate::db::Connection;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, Changes, LeaseRow, Operation, Place, Rows, live};
-use crate::lease::operations::{LockHash, LockRequest, Proof};
+use crate::lease::operations::{KeyState, LockHash, LockRequest, Proof};
 use crate::store::leases::rows::{self, Asked, Read};
 
 /// The strength of the lock of a row, which is held to the end of the transaction.
@@ -190,7 +190,10 @@ impl Found {
         for strength in [Strength::Change, Strength::Replace] {
             let places = operations.iter().flat_map(|operation| by_key(operation, &self.rows));
             let places: BTreeSet<Place> = places.filter(|(_, of)| *of == strength).map(|(place, _)| place).collect();
-            self.hold(rows::lock(db, &places, strength, waits).await?, &mut changed);
+            let read = rows::lock(db, &places, strength, waits).await?;
+            // Another operation may have locked the row less strongly, beside a save that this one would have to wait for.
+            self.locked.retain(|place| !places.contains(place));
+            self.hold(read, &mut changed);
         }
         Ok(changed)
     }
@@ -210,6 +213,7 @@ impl Found {
             // The other leases on the key do not change its row while an exclusive lease is alive.
             Operation::Take(request) if !request.policy.is_exclusive() => false,
             Operation::Take(request) | Operation::TakeOver { request, .. } => is_same(&request.key),
+            Operation::KeyState(key) => self.locked.contains(&Place::exclusive(key)),
             Operation::Resume { proof, .. } => self.rows.of_lock(&proof.lock).is_some_and(|row| !row.ended),
             _ if proof(operation).is_some() => self.is_live(operation),
             _ => true,
@@ -262,7 +266,7 @@ impl Found {
     pub(super) fn are_held(&self, operation: &Operation, answer: &Answer, changes: &Changes) -> bool {
         let relied_on = match (operation, answer) {
             (Operation::Check(proof), Answer::Lease(Ok(_))) => self.rows.of_lock(&proof.lock),
-            (Operation::KeyState(key), _) => self.rows.exclusive(key),
+            (Operation::KeyState(key), Answer::KeyState(KeyState::Free)) => self.rows.exclusive(key),
             _ => None,
         };
         relied_on.is_none_or(|row| self.locked.contains(&row.place))

@@ -10,17 +10,16 @@ mod rows;
 mod sweep;
 mod write;
 
-use crate::db::{Backend, Connection, Purpose, erased};
+use crate::db::{Backend, Connection, Purpose, erased, patience};
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Changes, Operation, Place, decide};
+use crate::lease::engine::{Answer, Changes, LeaseRow, Operation, Place, decide};
 use crate::lease::operations::{Attempt, KeyState, Proof, Resumption};
-use crate::lease::{Holder, LockKey, NoLock};
+use crate::lease::{Holder, LockId, LockKey, NoLock};
 use crate::store::ATTEMPTS;
 use crate::store::own::again;
 use found::Found;
 pub(crate) use read::{lease, past};
 pub(in crate::store) use rows::LEASE;
-pub(crate) use rows::make;
 pub(crate) use sweep::sweep;
 use write::Writes;
 
@@ -56,7 +55,10 @@ async fn attempt(
     let asked: Vec<&Operation> = open.iter().map(|&at| operations[at]).collect();
     let beats = asked.iter().any(|operation| matches!(operation, Operation::Keep(..) | Operation::Extend(..)));
     let mut db = database.begin_own(Purpose { beats, waits }).await?;
-    let Decided { answers: decided, changes, found } = decide_in(&mut db, &asked, seen, waits).await?;
+    let Decided { answers: decided, changes, found } = match waits {
+        true => decide_waiting(&mut db, &asked, seen).await?,
+        false => decide_in(&mut db, &asked, seen, false).await?,
+    };
     if waits && decided.iter().any(Option::is_none) {
         db.rollback().await?;
         return Err(DatabaseError::SerializationFailure);
@@ -65,7 +67,8 @@ async fn attempt(
         true => db.rollback().await?,
         false => {
             rows::write(&mut db, &Writes::of(changes, &found.locked)).await?;
-            db.commit(None).await?;
+            // The request can be repeated, which tells what became of it.
+            db.commit(None).await.map_err(DatabaseError::after_sending)?;
         }
     }
     for (at, decided) in open.into_iter().zip(decided) {
@@ -140,6 +143,17 @@ async fn decide_in(
     Ok(decided)
 }
 
+/// As [`decide_in`], and waits for other sessions if it has to: what will be refused must not wait for another session's save.
+async fn decide_waiting(db: &mut Connection, operations: &[&Operation], seen: Found) -> Result<Decided, DatabaseError> {
+    let decided = decide_in(db, operations, seen, false).await?;
+    if decided.answers.iter().all(Option::is_some) {
+        return Ok(decided);
+    }
+    let mut seen = Found::default();
+    seen.look(db, operations).await?;
+    decide_in(db, operations, seen, true).await
+}
+
 /// The key was free when it was looked at first, and another session acquired it before its row was locked. (One that acquired it in the
 /// same transaction holds it.)
 fn lost(answer: Answer, operation: &Operation, changes: &Changes) -> Answer {
@@ -160,7 +174,7 @@ async fn within(db: &mut Connection, operation: &Operation) -> Result<Answer, Da
         return work.run(operation).await;
     }
     for _ in 0..ATTEMPTS {
-        let Decided { mut answers, changes, found } = decide_in(db, &[operation], Found::default(), true).await?;
+        let Decided { mut answers, changes, found } = decide_waiting(db, &[operation], Found::default()).await?;
         if let Some(answer) = answers.pop().flatten() {
             if !changes.are_none() {
                 rows::write(db, &Writes::of(changes, &found.locked)).await?;
@@ -168,6 +182,7 @@ async fn within(db: &mut Connection, operation: &Operation) -> Result<Answer, Da
             return Ok(answer);
         }
         // A row changed hands between two statements; nothing was written.
+        tokio::time::sleep(patience::jitter()).await;
     }
     Err(DatabaseError::SerializationFailure)
 }
@@ -195,4 +210,20 @@ pub(crate) async fn key_state(db: &mut Connection, key: &LockKey) -> Result<KeyS
         KeyState::NoRow if db.sheet().row_locks.is_none() => KeyState::Free,
         state => state,
     })
+}
+
+/// Makes sure that the key has a row, which every acquisition or change of the key locks first. It is the row of an ended lease, so the key
+/// stays free. Transactions that require that nobody holds the key lock it.
+///
+/// If there is none, the floor of the type is that of the same moment: the generations of a swept key continue.
+pub(crate) async fn make(db: &mut Connection, key: &LockKey) -> Result<(), DatabaseError> {
+    let mut found = Found::default();
+    found.look(db, &[&Operation::KeyState(key.clone())]).await?;
+    if found.rows.exclusive(key).is_some() {
+        return Ok(());
+    }
+    let lock = LockId::random().hash().to_vec();
+    let row = LeaseRow::anchor(key, found.rows.floor(key), lock, found.now);
+    let changes = Changes { leases: [(row.place.clone(), Some(row))].into(), ..Changes::default() };
+    rows::write(db, &Writes::of(changes, &found.locked)).await
 }

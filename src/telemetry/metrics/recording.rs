@@ -12,9 +12,10 @@ use opentelemetry::metrics::Meter;
 use super::heartbeats::Heartbeats;
 use super::instruments::Instruments;
 use crate::clock::to_micros;
+use crate::error::{Class, ErrorCode};
 use crate::lease::HeldByType;
 use crate::lease::operations::LockHash;
-use crate::telemetry::outcome::{EXPIRED, How, Report};
+use crate::telemetry::outcome::Report;
 
 /// Records metrics, if there is a meter. Clones share the instruments.
 #[derive(Clone, Default)]
@@ -76,28 +77,28 @@ impl Metrics {
         let Some(Recording { instruments, .. }) = self.0.as_deref() else { return };
         let by_type = [of_type(kind)];
         let by_outcome =
-            [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", report.outcome)];
-        match (operation, report.how) {
-            ("try_lock" | "lock", How::Done) => {
+            [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", report.outcome())];
+        match (operation, report.class()) {
+            ("try_lock" | "lock", None) => {
                 instruments.acquired.add(1, &by_type);
                 self.saw_the_clock(report);
             }
-            ("keep_alive" | "extend_lock_expiration" | "resume", How::Done) if report.holder.is_some() => {
+            ("keep_alive" | "extend_lock_expiration" | "resume", None) if report.holder.is_some() => {
                 instruments.extended.add(1, &by_outcome[..2]);
                 self.saw_the_clock(report);
             }
-            ("release_lock" | "release_within", How::Done) => {
+            ("release_lock" | "release_within", None) => {
                 instruments.released.add(1, &by_type);
                 self.held_for(report, &by_type);
             }
-            ("take_over", How::Done) => instruments.taken_over.add(1, &by_type),
-            ("break_lock", How::Done) => instruments.broken.add(1, &by_type),
-            ("try_lock" | "lock", How::Refused) => instruments.refused.add(1, &by_outcome),
-            ("guard" | "save", How::Lost) => instruments.lost_at_save.add(1, &by_outcome),
-            (_, How::Failed) => instruments.failed.add(1, &by_outcome),
+            ("take_over", None) => instruments.taken_over.add(1, &by_type),
+            ("break_lock", None) => instruments.broken.add(1, &by_type),
+            ("try_lock" | "lock", Some(Class::Refused | Class::Lost)) => instruments.refused.add(1, &by_outcome),
+            ("guard" | "save", Some(Class::Lost)) => instruments.lost_at_save.add(1, &by_outcome),
+            (_, Some(Class::Failed(_))) => instruments.failed.add(1, &by_outcome),
             _ => {}
         }
-        if report.outcome == EXPIRED {
+        if report.error == Some(ErrorCode::LockExpired) {
             instruments.expired.add(1, &by_outcome[..2]);
         }
     }
@@ -106,14 +107,14 @@ impl Metrics {
     pub(crate) fn beat(&self, lock: impl FnOnce() -> LockHash, ttl: Duration, report: &Report<'_>) {
         let Some(recording) = self.0.as_deref() else { return };
         let (lock, mut beats) = (lock(), locked(&recording.beats));
-        match (report.holder, report.how) {
+        match (report.holder, report.class()) {
             (Some(holder), _) => {
                 if let Some(silent) = beats.note(&lock, holder.last_active, ttl) {
                     let late = silent.saturating_sub(ttl / 3).as_secs_f64();
                     recording.instruments.lateness.record(late, &[of_type(holder.key.kind())]);
                 }
             }
-            (None, How::Lost) => beats.forget(&lock),
+            (None, Some(Class::Lost)) => beats.forget(&lock),
             (None, _) => {}
         }
     }

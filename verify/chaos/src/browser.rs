@@ -44,7 +44,9 @@ impl Browser {
 
     async fn request(&self, method: &str, path: &str, body: String, patience: Duration) -> Answer<String> {
         // What was not sent has surely not happened.
-        let Ok(mut stream) = TcpStream::connect(self.address).await else { return Err(Refusal::sure("unavailable")) };
+        let Ok(mut stream) = TcpStream::connect(self.address).await else {
+            return Err(Refusal::sure("connection-lost"));
+        };
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncookie: browser={}; person={}\r\n\
              content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n",
@@ -61,7 +63,7 @@ impl Browser {
         };
         // Dropped, it closes the connection: that is what the button does.
         let text = tokio::time::timeout(patience, exchange).await.ok().and_then(std::result::Result::ok);
-        text.as_deref().and_then(response).unwrap_or_else(|| Err(Refusal::unknown("no-answer")))
+        text.as_deref().and_then(response).unwrap_or_else(|| Err(Refusal::unknown("outcome-unknown")))
     }
 }
 
@@ -84,7 +86,7 @@ fn response(text: &str) -> Option<Answer<String>> {
     };
     // Without a code it is no answer of the application.
     let code = code.unwrap_or_else(|| "failed".to_owned());
-    let unknown = matches!(code.as_str(), "outcome-unknown" | "no-answer");
+    let unknown = matches!(code.as_str(), "outcome-unknown" | "commit-unknown");
     Some(Err(Refusal { unknown, text: (status == 500).then(|| body.to_owned()), code }))
 }
 
@@ -117,7 +119,7 @@ mod tests {
         };
         let refusal = |code: &str| Some(Err(Refusal::sure(code)));
         assert_eq!(of(409, r#"{"code":"version-conflict"}"#), refusal("version-conflict"));
-        assert_eq!(of(503, r#"{"code":"outcome-unknown"}"#), Some(Err(Refusal::unknown("outcome-unknown"))));
+        assert_eq!(of(503, r#"{"code":"commit-unknown"}"#), Some(Err(Refusal::unknown("commit-unknown"))));
         assert_eq!(of(503, r#"{"code":"refused","detail":"already-exists"}"#), refusal("already-exists"));
         assert!(matches!(of(500, "oh"), Some(Err(Refusal { code, .. })) if code == "failed"));
     }

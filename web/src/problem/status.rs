@@ -34,14 +34,27 @@ pub fn status(code: ErrorCode) -> u16 {
         | ErrorCode::TooYoung => 422,
         ErrorCode::AlreadyLocked | ErrorCode::LockTimeout => 423,
         ErrorCode::LimitReached | ErrorCode::WaitTooLong => 429,
-        ErrorCode::TransactionEnded | ErrorCode::OutcomeUnknown | ErrorCode::Failed => 500,
+        ErrorCode::TransactionEnded
+        | ErrorCode::CommitUnknown
+        | ErrorCode::NoRandomness
+        | ErrorCode::NotPermitted
+        | ErrorCode::GuardLimit
+        | ErrorCode::Schema
+        | ErrorCode::Constraint
+        | ErrorCode::Mapping
+        | ErrorCode::Failed => 500,
         ErrorCode::Unsupported => 501,
         ErrorCode::DiskFull => 507,
-        ErrorCode::Unavailable
+        ErrorCode::RowLockTimeout
+        | ErrorCode::Deadlock
+        | ErrorCode::SerializationFailure
+        | ErrorCode::Busy
+        | ErrorCode::ConnectionLost
+        | ErrorCode::Cancelled
         | ErrorCode::Unreachable
         | ErrorCode::ReadOnly
         | ErrorCode::FileLost
-        | ErrorCode::NoAnswer
+        | ErrorCode::OutcomeUnknown
         | ErrorCode::Closed => 503,
     }
 }

@@ -754,7 +754,7 @@ async fn a_lock_that_the_database_did_not_give_is_not_held() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
     let other = kit.break_down().await;
-    assert_eq!(kit.beat(&kim(), &form, "take").await, problem(503, "unavailable"));
+    assert_eq!(kit.beat(&kim(), &form, "take").await, problem(503, "row-lock-timeout"));
     assert_eq!(kit.holders("1").await, []);
     other.close().await.unwrap();
     assert_eq!(kit.beat(&kim(), &form, "take").await, held(""));

@@ -11,8 +11,13 @@ use crate::nemesis::Fault;
 pub(super) const NAME: &str = "C9 answers";
 
 /// Codes that no fault here is a reason for: the database failed in a way that the library has no name for, or it was closed.
-const UNEXPECTED: [&str; 18] = [
+const UNEXPECTED: [&str; 23] = [
     "failed",
+    "constraint",
+    "guard-limit",
+    "mapping",
+    "not-permitted",
+    "schema",
     "closed",
     "transaction-ended",
     "child-gone",

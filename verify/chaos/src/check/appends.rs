@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn refused_append_that_is_there_is_found() {
-        let refused = || vec![failed(Function::Append, "1", "a", (0, 10), "unavailable")];
+        let refused = || vec![failed(Function::Append, "1", "a", (0, 10), "connection-lost")];
         assert_eq!(check(&ledger(&[], refused())), []);
         assert_eq!(check(&ledger(&["1"], refused())).len(), 1);
     }

@@ -20,7 +20,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
         }
         // An application that is not there has no answer at all.
         let answer = match (operation.outcome(), operation.code()) {
-            (Outcome::Info, _) | (_, Some("file-lost" | "unavailable")) => continue,
+            (Outcome::Info, _) | (_, Some("file-lost" | "connection-lost")) => continue,
             (Outcome::Ok, _) => "success",
             (Outcome::Fail, code) => code.unwrap_or_default(),
         };

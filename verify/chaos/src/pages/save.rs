@@ -67,7 +67,7 @@ pub(super) async fn save(
             Ok(Some(version)) => Ok(Json(Made { version })),
             Ok(None) => Err(error.into()),
             // A commit of unknown outcome stays one.
-            Err(_) if error.code() == ErrorCode::OutcomeUnknown => Err(error.into()),
+            Err(_) if error.code() == ErrorCode::CommitUnknown => Err(error.into()),
             Err(lookup) => Err(lookup.into()),
         },
         Err(UpdateError::Refused(never)) => match never {},

@@ -29,9 +29,8 @@ impl Refusal {
 
     /// As tenure documents its codes: only two of them leave the outcome open.
     fn of(code: ErrorCode, error: &dyn std::error::Error) -> Self {
-        let unknown = matches!(code, ErrorCode::OutcomeUnknown | ErrorCode::NoAnswer);
-        let shown =
-            matches!(code, ErrorCode::Failed | ErrorCode::Closed | ErrorCode::TransactionEnded | ErrorCode::ChildGone);
+        let unknown = matches!(code, ErrorCode::OutcomeUnknown | ErrorCode::CommitUnknown);
+        let shown = code == ErrorCode::ChildGone || (code.public_text().is_some() && !code.is_retryable() && !unknown);
         Refusal { unknown, code: code.as_str().to_owned(), text: shown.then(|| error.to_string()) }
     }
 
@@ -42,7 +41,9 @@ impl Refusal {
 
     /// Whether the database could not do it just now.
     pub(crate) fn is_unavailable(&self) -> bool {
-        self.unknown || [ErrorCode::Unavailable, ErrorCode::ReadOnly].iter().any(|code| self.code == code.as_str())
+        let is = |code: &&ErrorCode| self.code == code.as_str();
+        let code = ErrorCode::ALL.iter().find(is);
+        self.unknown || code.is_some_and(|code| code.public_text().is_some() && code.is_retryable())
     }
 }
 

@@ -43,7 +43,7 @@ impl Answered for Told {
 
 impl<S: Subject> Task<S> {
     pub(super) async fn with_form(&mut self) -> Answer<()> {
-        let browser = self.browser.clone().ok_or_else(|| Refusal::sure("unavailable"))?;
+        let browser = self.browser.clone().ok_or_else(|| Refusal::sure("connection-lost"))?;
         let ledger = self.pick(Workload::Form);
         let opened = self.open(&browser, &ledger).await?;
         self.keys.seen(&ledger, opened.number);
@@ -202,12 +202,12 @@ mod tests {
 
     #[test]
     fn form_sent_twice_is_saved_if_either_answer_says_so() {
-        let refused = || Err(Refusal::sure("unavailable"));
-        let unknown = || Err(Refusal::unknown("no-answer"));
+        let refused = || Err(Refusal::sure("connection-lost"));
+        let unknown = || Err(Refusal::unknown("outcome-unknown"));
         assert_eq!(code(one_of(saved(2), refused())), "Some(2)");
         assert_eq!(code(one_of(unknown(), saved(2))), "Some(2)");
-        assert_eq!(code(one_of(unknown(), refused())), "no-answer");
-        assert_eq!(code(one_of(refused(), unknown())), "no-answer");
+        assert_eq!(code(one_of(unknown(), refused())), "outcome-unknown");
+        assert_eq!(code(one_of(refused(), unknown())), "outcome-unknown");
         assert_eq!(code(one_of(refused(), Err(Refusal::sure("lost-race")))), "lost-race");
         assert_eq!(code(one_of(saved(2), saved(3))), "two-versions");
     }
@@ -217,7 +217,7 @@ mod tests {
         let refused = |code| Err(Refusal::sure(code));
         let first = || Appended { version: Some(2), ..Appended::default() };
         assert_eq!(code(again(first(), saved(2))), "Some(2)");
-        assert_eq!(code(again(first(), refused("unavailable"))), "Some(2)");
+        assert_eq!(code(again(first(), refused("connection-lost"))), "Some(2)");
         assert_eq!(code(again(first(), refused("version-conflict"))), "saved-form-refused");
         assert_eq!(code(again(first(), saved(3))), "two-versions");
     }

@@ -79,7 +79,7 @@ impl Planted {
             let mut connection = self.pool.acquire().await.map_err(at_commit)?;
             let noted =
                 note(&mut connection, append.op, append.ledger, version, append.guard.generation(), guard).await;
-            noted.map_err(|_| Refusal::unknown("outcome-unknown"))?;
+            noted.map_err(|_| Refusal::unknown("commit-unknown"))?;
         }
         Ok(Appended { version: Some(version), row_ns, ..Appended::default() })
     }
@@ -189,7 +189,7 @@ impl Planted {
             note(&mut tx, op, ledger, version, None, None).await?;
             if self.is(Bug::TransferInSteps) {
                 tx.commit().await.map_err(at_commit)?;
-                tx = self.pool.begin().await.map_err(|_| Refusal::unknown("outcome-unknown"))?;
+                tx = self.pool.begin().await.map_err(|_| Refusal::unknown("commit-unknown"))?;
             }
         }
         tx.commit().await.map_err(at_commit)?;

@@ -118,14 +118,14 @@ impl Planted {
 fn before_commit(error: sqlx::Error) -> Refusal {
     match error.as_database_error().and_then(|error| error.code()).as_deref() {
         Some("23505") => Refusal::sure("already-exists"),
-        _ => Refusal::sure("unavailable"),
+        _ => Refusal::sure("connection-lost"),
     }
 }
 
 /// An error at COMMIT, or of a statement that commits by itself: only what the server itself says is sure.
 fn at_commit(error: sqlx::Error) -> Refusal {
     let refused = error.as_database_error().and_then(|error| error.code()).is_some_and(|code| !code.starts_with("57"));
-    if refused { before_commit(error) } else { Refusal::unknown("outcome-unknown") }
+    if refused { before_commit(error) } else { Refusal::unknown("commit-unknown") }
 }
 
 impl Subject for Planted {
@@ -192,7 +192,7 @@ impl Subject for Planted {
         let appended = self.append_to_ledger(append).await;
         match (&appended, self.bug) {
             (Err(refusal), Bug::BlindRetry) if refusal.unknown => self.append_to_ledger(append).await,
-            (Err(refusal), Bug::LostAnswerAsFailure) if refusal.unknown => Err(Refusal::sure("unavailable")),
+            (Err(refusal), Bug::LostAnswerAsFailure) if refusal.unknown => Err(Refusal::sure("connection-lost")),
             _ => appended,
         }
     }
