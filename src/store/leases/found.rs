@@ -9,7 +9,7 @@ use crate::db::Connection;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, Changes, LeaseRow, Operation, Place, Rows, live};
-use crate::lease::operations::{KeyState, LockHash, LockRequest, Proof};
+use crate::lease::operations::{Attempt, KeyState, LockHash, LockRequest, Proof};
 use crate::store::leases::rows::{self, Asked, Read};
 
 /// The strength of the lock of a row, which is held to the end of the transaction.
@@ -214,8 +214,10 @@ impl Found {
             Operation::Take(request) if !request.policy.is_exclusive() => false,
             Operation::Take(request) | Operation::TakeOver { request, .. } => is_same(&request.key),
             Operation::KeyState(key) => self.locked.contains(&Place::exclusive(key)),
+            Operation::UndoGrant { lock, .. } => self.rows.of_lock(lock).is_some(),
             Operation::Resume { proof, .. } => self.rows.of_lock(&proof.lock).is_some_and(|row| !row.ended),
             _ if proof(operation).is_some() => self.is_live(operation),
+            // Their rows were looked at, and those that are not locked must not be changed.
             _ => true,
         };
         let again: Vec<&Operation> = operations.iter().copied().filter(|operation| !is_valid(operation)).collect();
@@ -267,6 +269,8 @@ impl Found {
         let relied_on = match (operation, answer) {
             (Operation::Check(proof), Answer::Lease(Ok(_))) => self.rows.of_lock(&proof.lock),
             (Operation::KeyState(key), Answer::KeyState(KeyState::Free)) => self.rows.exclusive(key),
+            // An advisory lease does not change the row of an exclusive one, whose lock keeps other requests away.
+            (Operation::Take(request), Answer::Taken(Attempt::Granted(_))) => self.rows.exclusive(&request.key),
             _ => None,
         };
         relied_on.is_none_or(|row| self.locked.contains(&row.place))
