@@ -15,6 +15,20 @@ use crate::row_lock::Wait;
 #[cfg(test)]
 use crate::simulation;
 
+/// What a transaction of the lock manager is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Purpose {
+    /// Whether it contains heartbeats, which wait the least for other processes, because their leases expire.
+    pub beats: bool,
+    /// Whether it may wait for other transactions.
+    pub waits: bool,
+}
+
+impl Purpose {
+    /// One that may wait, and is no heartbeat.
+    pub(crate) const USUAL: Purpose = Purpose { beats: false, waits: true };
+}
+
 /// A database, with its pools.
 #[derive(Debug)]
 pub(crate) enum Backend {
@@ -68,9 +82,9 @@ impl Backend {
     }
 
     /// A transaction of the lock manager's own, with the rest of the operation's time, also when the application uses all of its connections.
-    /// A heartbeat waits the least for other processes, because its lease expires.
-    pub(crate) async fn begin_own(&self, heartbeat: bool) -> Result<Connection, DatabaseError> {
-        erased(async { on_each!(self, own => own.begin_own(heartbeat).await) }).await
+    /// If it waits for no other transaction, those that wait cannot use up its connections.
+    pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
+        erased(async { on_each!(self, own => own.begin_own(purpose).await) }).await
     }
 
     /// A connection for reading, which the application's reads use.
@@ -81,6 +95,19 @@ impl Backend {
     /// As [`reader`](Self::reader), for the lock manager: also when the application uses all of its connections.
     pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
         erased(async { on_each!(self, own => own.own_reader().await) }).await
+    }
+
+    /// The number of concurrent single requests to the lock table that cost the database less than a batch.
+    pub(crate) fn answers_at_once(&self) -> usize {
+        match self {
+            // There is one writer.
+            #[cfg(feature = "sqlite")]
+            Backend::Sqlite(_) => 1,
+            #[cfg(test)]
+            Backend::Simulated(link) => link.answers_at_once(),
+            #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
+            _ => 4,
+        }
     }
 
     /// Describes a table of the application; `None` if it does not exist.

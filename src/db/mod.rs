@@ -35,7 +35,7 @@ pub use connections::Connections;
 pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport, Writers};
 pub use driver::DriverOptions;
 
-pub(crate) use backend::Backend;
+pub(crate) use backend::{Backend, Purpose};
 pub(crate) use columns::{Column, Holds};
 pub(crate) use connection::{Connection, Link, Mode};
 pub(crate) use driver::Address;
@@ -74,8 +74,10 @@ pub(crate) enum RowLock {
     /// For a change that leaves the key columns as they are.
     NoKeyUpdate,
     Update,
-    /// Skips rows that another transaction has locked.
+    /// As `Update`, but skips rows that another transaction has locked.
     SkipLocked,
+    /// As `NoKeyUpdate`, but skips rows that another transaction has locked.
+    NoKeyUpdateSkipLocked,
 }
 
 impl From<LockMode> for RowLock {
@@ -92,7 +94,7 @@ impl From<LockMode> for RowLock {
 impl RowLock {
     /// Whether it may have to wait.
     pub(crate) fn waits(self) -> bool {
-        !matches!(self, RowLock::None | RowLock::SkipLocked)
+        !matches!(self, RowLock::None | RowLock::SkipLocked | RowLock::NoKeyUpdateSkipLocked)
     }
 }
 

@@ -87,14 +87,12 @@ pub(crate) struct RowLocks {
     pub no_key_update: &'static str,
     pub update: &'static str,
     pub skip_locked: &'static str,
-    /// Whether a locking `select` computes its columns before it has the lock, which may take a while. Then it is a subquery, and the time is
-    /// read after it.
-    pub computes_first: bool,
+    pub no_key_update_skip_locked: &'static str,
+    /// A locking `select` of columns from rows, and, as `clock`, of the time when each row was locked (that of a test is in the parameter).
+    pub with_clock: fn(&str, &str, &str) -> String,
     /// Whether what is read under a lock has to be locked, too: MySQL 9.7 was seen to release the locks of a transaction a moment before
     /// others see all of its changes.
     pub rereads_lock: bool,
-    /// Whether a search locks the entries of the index that it uses.
-    pub index_entries: bool,
     /// Whether only a locking `select` can wait for less than a second, so that a row is locked before it is written.
     pub lock_before_write: bool,
 }
@@ -135,6 +133,7 @@ impl Sheet {
             RowLock::NoKeyUpdate => locks.no_key_update,
             RowLock::Update => locks.update,
             RowLock::SkipLocked => locks.skip_locked,
+            RowLock::NoKeyUpdateSkipLocked => locks.no_key_update_skip_locked,
         }
     }
 

@@ -103,6 +103,11 @@ impl Text {
     pub(crate) fn with<'v, const N: usize>(&'static self, values: [Bind<'v>; N]) -> Statement<'v> {
         Statement { source: Source::Fixed(self), values: values.into() }
     }
+
+    /// As [`with`](Self::with), and one more.
+    pub(crate) fn with_last<'v, const N: usize>(&'static self, values: [Bind<'v>; N], last: Bind<'v>) -> Statement<'v> {
+        Statement { source: Source::Fixed(self), values: values.into_iter().chain([last]).collect() }
+    }
 }
 
 /// A text with its values.

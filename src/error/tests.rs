@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::aggregate::version::Version;
+use crate::lease::engine::LeaseRow;
 use crate::lease::{LeaseLossReason, LockKey, Owner};
 
 fn held(id: &str, owner: &str) -> Holder {
-    Holder { owner: Owner::new(owner, owner), ..Holder::to_be(LockKey::new("Order", id)) }
+    let owner = Owner::new(owner, owner);
+    Holder { owner, ..LeaseRow::anchor(&LockKey::new("Order", id), 1, Vec::new()).holder(0) }
 }
 
 fn conflict() -> Box<VersionConflict> {

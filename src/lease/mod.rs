@@ -153,23 +153,3 @@ pub struct Holder {
     #[serde(skip)]
     pub(crate) shown: ShowOwner,
 }
-
-impl Holder {
-    /// A blank holder of this key.
-    pub(crate) fn to_be(key: LockKey) -> Self {
-        Holder {
-            key,
-            owner: Owner::new("", ""),
-            generation: 0,
-            since: SystemTime::UNIX_EPOCH,
-            last_active: SystemTime::UNIX_EPOCH,
-            last_input: SystemTime::UNIX_EPOCH,
-            remaining: Duration::ZERO,
-            ttl: Duration::ZERO,
-            idle: Duration::ZERO,
-            silent: Duration::ZERO,
-            heartbeat: Duration::ZERO,
-            shown: ShowOwner::ByName,
-        }
-    }
-}

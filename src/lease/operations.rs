@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use crate::clock::{from_millis, millis};
 use crate::lease::LeaseLossReason;
 use crate::lease::policy::LockPolicy;
-use crate::lease::policy::usual_heartbeat;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 
 /// Beyond every limit, and additions to it do not overflow.
@@ -51,25 +49,6 @@ pub(crate) struct LockRequest {
     pub lock: LockHash,
     pub owner: Owner,
     pub policy: LockPolicy,
-}
-
-impl LockRequest {
-    /// The holder after the grant, with times in milliseconds since 1970. It is computed from the request, without reading the row back.
-    pub(crate) fn granted(&self, generation: i64, now: i64) -> Holder {
-        let (now, ttl) = (from_millis(now), self.policy.ttl);
-        Holder {
-            owner: self.owner.clone(),
-            generation,
-            since: now,
-            last_active: now,
-            last_input: now,
-            remaining: ttl,
-            ttl,
-            heartbeat: usual_heartbeat(ttl),
-            shown: self.policy.shown,
-            ..Holder::to_be(self.key.clone())
-        }
-    }
 }
 
 /// The answer to a [`LockRequest`].
@@ -128,52 +107,4 @@ impl Resumption {
     fn of_another(key: Option<LockKey>) -> Self {
         Resumption::Ended(NoLock { key, why: LeaseLossReason::OtherAggregate, held_now: None })
     }
-}
-
-/// One operation on the lock table, which may share a round trip with others.
-#[derive(Debug, Clone)]
-pub(crate) enum LockOp {
-    Take(LockRequest),
-    Check(Proof),
-    /// With the time since the last input.
-    KeepAlive(Proof, Duration),
-    Extend(Proof, Duration),
-    ExpireWithin(Proof, Duration),
-    Release(Proof),
-}
-
-impl LockOp {
-    /// The lock id that it requests or presents.
-    pub(crate) fn lock(&self) -> &LockHash {
-        match self {
-            LockOp::Take(request) => &request.lock,
-            LockOp::Check(proof)
-            | LockOp::KeepAlive(proof, _)
-            | LockOp::Extend(proof, _)
-            | LockOp::ExpireWithin(proof, _)
-            | LockOp::Release(proof) => &proof.lock,
-        }
-    }
-
-    /// The parameters of the batch statements: the lease to change, the verb (1 keep alive, 2 extend, 3 expire within, 4 release), and the
-    /// milliseconds.
-    pub(crate) fn change(&self) -> Option<(&Proof, i32, i64)> {
-        let bounded = |by: &Duration| millis((*by).min(CENTURY));
-        match self {
-            LockOp::Take(_) | LockOp::Check(_) => None,
-            LockOp::KeepAlive(proof, idle) => Some((proof, 1, bounded(idle))),
-            LockOp::Extend(proof, by) => Some((proof, 2, bounded(by))),
-            LockOp::ExpireWithin(proof, within) => Some((proof, 3, bounded(within))),
-            LockOp::Release(proof) => Some((proof, 4, 0)),
-        }
-    }
-}
-
-/// The answer to a [`LockOp`] that one statement can give.
-#[derive(Debug, Clone)]
-pub(crate) enum LockAnswer {
-    /// The lease of the requester after the operation.
-    Yours(Holder),
-    /// Another lock id holds the requested lease.
-    Held { holder: Holder, lock: Vec<u8> },
 }

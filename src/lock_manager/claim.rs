@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::LockManager;
 use crate::db::patience;
 use crate::error::{DatabaseError, LockError};
+use crate::lease::engine::{Answer, Operation};
 use crate::lease::operations::Proof;
 use crate::lease::{Lease, LockId, LockKey};
 use crate::lock_table::batch::Gone;
@@ -123,7 +124,12 @@ impl LockManager {
     async fn undo_unclaimed(&self, lease: &Lease) {
         let (lock, expires) = (lease.id.hash(), Instant::now() + lease.holder.remaining);
         loop {
-            match self.backend.undo_grant(&lock, lease.holder().generation).await {
+            match self
+                .batch
+                .ask(Operation::UndoGrant { lock, generation: lease.holder().generation })
+                .await
+                .map(Answer::grant_undone)
+            {
                 Ok(given) if given => return self.metrics().forget(|| lock),
                 // Another request with the same lock id received it.
                 Ok(_) => return,
@@ -137,7 +143,7 @@ impl LockManager {
     async fn release_unknown(&self, id: &LockId, key: &LockKey, remaining: Duration) {
         let (proof, expires) = (Proof { lock: id.hash(), owner: None }, Instant::now() + remaining);
         loop {
-            match self.backend.release_lock(&proof).await {
+            match self.batch.ask(Operation::Release(proof.clone())).await {
                 Ok(_) => return self.metrics().forget(|| proof.lock),
                 Err(error) if !again(&error, key, expires).await => return,
                 Err(_) => {}

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use super::LockManager;
 use super::claim::RunToEnd;
-use super::{LockManager, yours};
 use crate::error::{DatabaseError, LeaseError};
-use crate::lease::operations::{LockOp, Proof};
+use crate::lease::engine::Operation;
 use crate::lease::presence::Heartbeat;
 use crate::lease::{Lease, LockId, NoLock};
 use crate::telemetry::outcome::{Outcome, seen};
@@ -17,17 +17,11 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`]: an expired lease is not revived.
     pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
-        let extended = seen(self.metrics(), "extend_lock_expiration", None, self.extend(id, by)).await;
+        let extended =
+            seen(self.metrics(), "extend_lock_expiration", None, self.ask(id, Operation::Extend(self.proof(id), by)))
+                .await;
         self.record_heartbeat(id, &extended);
         extended
-    }
-
-    async fn extend(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
-        let proof = self.proof(id);
-        match self.batch.ask(LockOp::Extend(proof.clone(), by)).await? {
-            Some(answer) => Ok(yours(id, answer)),
-            None => self.lease(id, self.backend.extend(&proof, by).await?),
-        }
     }
 
     /// As [`keep_alive_with`](Self::keep_alive_with), for people who are active now.
@@ -60,29 +54,16 @@ impl LockManager {
     }
 
     async fn keep_all_alive(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
-        let proofs: Vec<(Proof, Duration)> = beats.iter().map(|beat| (self.proof(&beat.id), beat.idle)).collect();
-        let answers = match &proofs[..] {
-            [(proof, idle)] => vec![self.batch.ask(LockOp::KeepAlive(proof.clone(), *idle)).await],
-            _ => {
-                self.batch
-                    .ask_all(proofs.iter().cloned().map(|(proof, idle)| LockOp::KeepAlive(proof, idle)).collect())
-                    .await
-            }
+        let keep = |beat: &Heartbeat| Operation::Keep(self.proof(&beat.id), beat.idle);
+        let answers = match beats {
+            [beat] => vec![self.batch.ask(keep(beat)).await?],
+            _ => self.batch.ask_all(&beats.iter().map(keep).collect::<Vec<_>>()).await?,
         };
-        let mut kept: Vec<Option<Result<Lease, NoLock>>> = Vec::with_capacity(beats.len());
-        for (beat, answer) in beats.iter().zip(answers) {
-            kept.push(answer?.map(|answer| Ok(yours(&beat.id, answer))));
-        }
-        // An ended lease needs its reason, and a row that another transaction has locked needs a wait.
-        let alone: Vec<usize> = (0..kept.len()).filter(|&at| kept[at].is_none()).collect();
-        let asked: Vec<(Proof, Duration)> = alone.iter().map(|&at| proofs[at].clone()).collect();
-        if !asked.is_empty() {
-            for (at, answer) in alone.into_iter().zip(self.backend.keep_alive(&asked).await?) {
-                let answer = answer.map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()));
-                kept[at] = Some(answer.map(|holder| Lease { id: beats[at].id.clone(), holder }));
-            }
-        }
-        Ok(kept.into_iter().flatten().collect())
+        let kept = beats.iter().zip(answers).map(|(beat, answer)| {
+            let holder = answer.lease().map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()))?;
+            Ok(Lease { id: beat.id.clone(), holder })
+        });
+        Ok(kept.collect())
     }
 
     /// Brings the end of the lease forward to `within` from now: for a page that its user leaves, perhaps permanently.
@@ -96,16 +77,9 @@ impl LockManager {
     pub async fn expire_within(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
         let (locks, id) = (self.clone(), id.clone());
         let parting = RunToEnd::new(|_gone| async move {
-            seen(locks.metrics(), "expire_within", None, locks.shorten(&id, within)).await
+            let shortening = locks.ask(&id, Operation::ExpireWithin(locks.proof(&id), within));
+            seen(locks.metrics(), "expire_within", None, shortening).await
         });
         parting.await
-    }
-
-    async fn shorten(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
-        let proof = self.proof(id);
-        match self.batch.ask(LockOp::ExpireWithin(proof.clone(), within)).await? {
-            Some(answer) => Ok(yours(id, answer)),
-            None => self.lease(id, self.backend.expire_within(&proof, within).await?),
-        }
     }
 }

@@ -19,8 +19,9 @@ use std::sync::Arc;
 use crate::aggregate::Aggregate;
 use crate::db::Backend;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
+use crate::lease::engine::Operation;
 use crate::lease::limits::Limits;
-use crate::lease::operations::{Attempt, LockAnswer, LockOp, LockRequest, Proof};
+use crate::lease::operations::{Attempt, LockRequest, Proof};
 use crate::lease::policy::LockPolicy;
 use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable, checked_reason};
 use crate::lock_table::batch::{Batcher, Gone};
@@ -186,20 +187,7 @@ impl LockManager {
         let policy = self.policy(key.kind());
         let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
         let (viewer, _turn) = (Some(&*owner.id), self.admit(&request).await?);
-        // Leases of a non-exclusive type get their generations one after the other, so they are not batched.
-        if policy.is_exclusive() {
-            match self.batch.ask_unless(LockOp::Take(request.clone()), gone).await? {
-                Some(LockAnswer::Yours(holder)) => return Ok(Lease { id, holder }),
-                Some(LockAnswer::Held { holder, .. }) => {
-                    return Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer))));
-                }
-                None => {}
-            }
-        }
-        if gone.is_set() {
-            return Err(DatabaseError::Busy("the caller of the request is gone").into());
-        }
-        match self.backend.try_lock(&request).await? {
+        match self.batch.ask_unless(Operation::Take(request), gone).await?.taken() {
             Attempt::Granted(holder) => Ok(Lease { id, holder }),
             Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer)))),
             Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
@@ -217,11 +205,7 @@ impl LockManager {
     }
 
     async fn check(&self, id: &LockId) -> Result<Lease, LeaseError> {
-        let proof = self.proof(id);
-        match self.batch.ask(LockOp::Check(proof.clone())).await? {
-            Some(answer) => Ok(yours(id, answer)),
-            None => self.lease(id, self.backend.check_lock(&proof).await?),
-        }
+        self.ask(id, Operation::Check(self.proof(id))).await
     }
 
     /// Releases the lock.
@@ -234,19 +218,12 @@ impl LockManager {
     pub async fn release_lock(&self, id: &LockId) -> Result<(), LeaseError> {
         let (locks, id) = (self.clone(), id.clone());
         let releasing = RunToEnd::new(|_gone| async move {
-            let released = seen(locks.metrics(), "release_lock", None, locks.release_now(&id)).await;
+            let releasing = locks.ask(&id, Operation::Release(locks.proof(&id)));
+            let released = seen(locks.metrics(), "release_lock", None, releasing).await;
             locks.metrics().forget(|| id.hash());
             released.map(drop)
         });
         releasing.await
-    }
-
-    async fn release_now(&self, id: &LockId) -> Result<Lease, LeaseError> {
-        let proof = self.proof(id);
-        match self.batch.ask(LockOp::Release(proof.clone())).await? {
-            Some(answer) => Ok(yours(id, answer)),
-            None => self.lease(id, self.backend.release_lock(&proof).await?),
-        }
     }
 
     /// Releases the lock with the commit of a transaction: both the save and the release happen, or neither.
@@ -301,7 +278,8 @@ impl LockManager {
         if key.problem().is_some() {
             return Err(BreakError::HolderChanged { held_now: Vec::new() });
         }
-        match self.backend.break_lock(key, generation, by, reason).await? {
+        let ending = Operation::Break { key: key.clone(), generation, by: by.clone(), reason: reason.to_owned() };
+        match self.batch.ask(ending).await?.broken() {
             Some(broken) => {
                 tracing::info!(lock = ?key, generation, by = ?by.id, owner = ?broken.owner.id, "lock broken");
                 Ok(broken)
@@ -324,12 +302,18 @@ impl LockManager {
         if key.problem().is_some() {
             return Ok(Vec::new());
         }
-        Ok(self.backend.holders(key).await?.into_iter().map(|holder| self.seen_by(holder, viewer)).collect())
+        let holders = self.batch.ask(Operation::Holders(key.clone())).await?.holders();
+        Ok(holders.into_iter().map(|holder| self.seen_by(holder, viewer)).collect())
     }
 
     /// A holder as the viewer sees them.
     fn seen_by(&self, holder: Holder, viewer: Option<&str>) -> Holder {
         Holder { heartbeat: self.policy(holder.key.kind()).heartbeat_interval(), ..holder }.seen_by(viewer)
+    }
+
+    /// Asks about the lease of a lock id.
+    async fn ask(&self, id: &LockId, operation: Operation) -> Result<Lease, LeaseError> {
+        self.lease(id, self.batch.ask(operation).await?.lease())
     }
 
     /// The lease that an answer confirms, or the reason that there is none, redacted for the acting person.
@@ -351,10 +335,4 @@ impl LockManager {
     fn proof(&self, id: &LockId) -> Proof {
         Proof { lock: id.hash(), owner: self.owner.clone() }
     }
-}
-
-/// The lease that an answer confirms. (An answer to a lock id never contains the lease of another.)
-fn yours(id: &LockId, answer: LockAnswer) -> Lease {
-    let (LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) = answer;
-    Lease { id: id.clone(), holder }
 }

@@ -4,6 +4,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::LockManager;
 use crate::error::{DatabaseError, LockError, TakeOverError};
+use crate::lease::engine::Operation;
 use crate::lease::limits::{Limit, Limits};
 use crate::lease::operations::{LockRequest, Proof};
 
@@ -64,7 +65,7 @@ impl LockManager {
         }
         // A repeated request for a held lock adds nothing.
         let proof = Proof { lock: request.lock, owner: Some(owner.clone()) };
-        match self.backend.check_lock(&proof).await? {
+        match self.batch.ask(Operation::Check(proof)).await?.lease() {
             Ok(holder) if holder.key == request.key => Ok(Some(turn)),
             _ => Err(QuotaError::Full { most: most.into() }),
         }

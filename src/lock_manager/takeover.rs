@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::LockManager;
 use super::claim::{IdFrom, RunToEnd, Unclaimed};
 use crate::error::{DatabaseError, TakeOverError};
+use crate::lease::engine::Operation;
 use crate::lease::operations::{Attempt, LockRequest, Proof, TakenOver};
 use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable, checked_reason};
 use crate::telemetry::outcome::seen;
@@ -125,7 +126,7 @@ impl LockManager {
         let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
         // A generation always has the same owner, so a permission given now is still valid when the takeover happens.
         // The application's rule gets the unredacted holder.
-        let holders = self.backend.holders(key).await?;
+        let holders = self.batch.ask(Operation::Holders(key.clone())).await?.holders();
         let Some(holder) = holders.iter().find(|holder| holder.generation == generation) else {
             return self.taken_before(request, generation, id).await;
         };
@@ -134,7 +135,8 @@ impl LockManager {
         }
         // A move of one's own lease to another tab does not add a lock.
         let _turn = if owner.id == holder.owner.id { None } else { self.admit(&request).await? };
-        match self.backend.take_over(&request, generation, reason).await? {
+        let taking = Operation::TakeOver { request: request.clone(), generation, reason: reason.to_owned() };
+        match self.batch.ask(taking).await?.taken_over() {
             // The lock id held it before: the repetition must be recorded, see `taken_before`.
             TakenOver::Granted(granted) if granted.generation == generation => self.again(&request, granted, id).await,
             TakenOver::Granted(granted) => {
@@ -149,7 +151,8 @@ impl LockManager {
     /// The generation does not hold the lock any more: perhaps the same request succeeded before, and its response was lost.
     async fn taken_before(&self, request: LockRequest, generation: i64, id: LockId) -> Result<Lease, TakeOverError> {
         let LockRequest { key, lock, owner, .. } = &request;
-        match self.backend.check_lock(&Proof { lock: *lock, owner: Some(owner.id.clone()) }).await? {
+        let proof = Proof { lock: *lock, owner: Some(owner.id.clone()) };
+        match self.batch.ask(Operation::Check(proof)).await?.lease() {
             Ok(holder) if holder.key == *key && Some(holder.generation) == generation.checked_add(1) => {
                 self.again(&request, holder, id).await
             }
@@ -159,7 +162,7 @@ impl LockManager {
 
     /// Requests again the lease that the lock id already holds, so that its first caller, who is gone, does not release it.
     async fn again(&self, request: &LockRequest, held: Holder, id: LockId) -> Result<Lease, TakeOverError> {
-        match self.backend.try_lock(request).await? {
+        match self.batch.ask(Operation::Take(request.clone())).await?.taken() {
             Attempt::Granted(holder) if holder.generation == held.generation => Ok(Lease { id, holder }),
             _ => {
                 let held_now = self.holders_seen_by(&request.key, Some(&request.owner.id)).await?;
@@ -179,7 +182,10 @@ impl LockManager {
     pub async fn release_all(&self, owner_id: &str) -> Result<Vec<Holder>, DatabaseError> {
         let (locks, owner_id) = (self.clone(), askable(owner_id));
         let releasing = RunToEnd::new(|_gone| async move {
-            let releasing = locks.backend.release_all(&owner_id);
+            let releasing = async {
+                let released = locks.batch.ask(Operation::ReleaseAll { owner: owner_id }).await?;
+                Ok::<_, DatabaseError>(released.released())
+            };
             let mut released = seen(locks.metrics(), "release_all", None, releasing).await?;
             released.sort_by(|one, other| (one.since, &one.key).cmp(&(other.since, &other.key)));
             Ok(released)

@@ -6,8 +6,8 @@
 //! they do not wait for the flush of writes.
 
 mod admission;
-mod round;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,10 +19,11 @@ use tokio::sync::oneshot;
 use crate::db::Backend;
 use crate::db::patience;
 use crate::error::DatabaseError;
-use crate::lease::operations::{LockAnswer, LockOp};
+use crate::lease::engine::{Answer, Operation};
+use crate::row_lock::Wait;
+use crate::store::leases;
 use crate::telemetry::metrics::Metrics;
 use admission::Admission;
-use round::{Batch, settled};
 
 /// How long requests may be held back because the round trips in flight have not returned. Far longer than a healthy round trip,
 /// and short for a person.
@@ -32,7 +33,8 @@ const MOST: usize = 256;
 /// The maximum length of the queue. Beyond that a request fails at once, instead of after a timeout.
 const LONGEST_QUEUE: usize = 20_000;
 
-type Answer = Result<Option<LockAnswer>, DatabaseError>;
+/// An answer; `None`: the request has to be sent alone.
+type Answered = Result<Option<Answer>, DatabaseError>;
 
 /// The queues of the lock table. Clones share them.
 #[derive(Clone)]
@@ -52,14 +54,15 @@ enum Purpose {
 }
 
 impl Purpose {
-    fn of(op: &LockOp) -> Self {
-        match op {
-            LockOp::Check(_) => Purpose::ToRead,
-            LockOp::Take(_)
-            | LockOp::KeepAlive(..)
-            | LockOp::Extend(..)
-            | LockOp::ExpireWithin(..)
-            | LockOp::Release(_) => Purpose::ToWrite,
+    /// `None`: the operation shares nothing with others. (Advisory leases get their generations one after the other.)
+    fn of(operation: &Operation) -> Option<Self> {
+        match operation {
+            Operation::Check(_) => Some(Purpose::ToRead),
+            Operation::Take(request) => request.policy.is_exclusive().then_some(Purpose::ToWrite),
+            Operation::Keep(..) | Operation::Extend(..) | Operation::ExpireWithin(..) | Operation::Release(_) => {
+                Some(Purpose::ToWrite)
+            }
+            _ => None,
         }
     }
 }
@@ -79,22 +82,22 @@ impl Gone {
 }
 
 struct Waiting {
-    op: LockOp,
-    answer: oneshot::Sender<Answer>,
-    gone: Option<Gone>,
+    operation: Operation,
+    answer: oneshot::Sender<Answered>,
+    gone: Gone,
 }
 
 impl Waiting {
     /// Whether the caller is gone.
     fn has_gone(&self) -> bool {
-        self.answer.is_closed() || self.gone.as_ref().is_some_and(Gone::is_set)
+        self.answer.is_closed() || self.gone.is_set()
     }
 }
 
 /// The position of a caller.
 enum Position {
-    InFlight(RoundTrip, LockOp),
-    Queued(oneshot::Receiver<Answer>),
+    InFlight(RoundTrip, Operation),
+    Queued(oneshot::Receiver<Answered>),
 }
 
 impl Batcher {
@@ -127,69 +130,78 @@ impl Batcher {
         }
     }
 
-    /// The answer, or `None` if the request has to be sent alone.
+    /// Answers an operation: in a round trip with others, and, if that would have to wait for another session, alone.
     ///
     /// A dropped call does not affect the other requests of its round trip.
-    pub(crate) async fn ask(&self, op: LockOp) -> Answer {
-        self.ask_as(op, None).await
+    pub(crate) async fn ask(&self, operation: Operation) -> Result<Answer, DatabaseError> {
+        self.ask_unless(operation, &Gone::default()).await
     }
 
     /// As [`ask`](Self::ask), for a caller whose future is not dropped when it is gone: none of its requests is sent after that.
-    pub(crate) async fn ask_unless(&self, op: LockOp, gone: &Gone) -> Answer {
-        self.ask_as(op, Some(gone.clone())).await
+    pub(crate) async fn ask_unless(&self, operation: Operation, gone: &Gone) -> Result<Answer, DatabaseError> {
+        if let (Some(purpose), false) = (Purpose::of(&operation), self.alone)
+            && let Some(answer) = self.ask_with_others(purpose, operation.clone(), gone).await?
+        {
+            return Ok(answer);
+        }
+        if gone.is_set() {
+            return Err(DatabaseError::Busy("the caller of the request is gone"));
+        }
+        leases::operate(&self.backend, &operation).await
     }
 
-    async fn ask_as(&self, op: LockOp, gone: Option<Gone>) -> Answer {
-        if self.alone {
-            return self.send_alone(op).await;
-        }
-        let reads = matches!(op, LockOp::Check(_));
-        match self.enter(op, gone)? {
+    async fn ask_with_others(&self, purpose: Purpose, operation: Operation, gone: &Gone) -> Answered {
+        match self.enter(purpose, operation, gone.clone())? {
             // As long as a request that is sent alone: an outcome that is unknown is worse than a wait that is a little longer.
             Position::Queued(answer) => match tokio::time::timeout(patience::left().max(patience::GRACE), answer).await
             {
                 // No answer means that its batch was abandoned: it is sent alone.
                 Ok(answer) => answer.unwrap_or(Ok(None)),
-                Err(_) if reads => Err(DatabaseError::Busy("the lock table did not answer in time")),
-                // It is not known whether it was sent.
-                Err(_) => Err(DatabaseError::OutcomeUnknown("the lock table did not answer in time".into())),
+                Err(_) => match purpose {
+                    Purpose::ToRead => Err(DatabaseError::Busy("the lock table did not answer in time")),
+                    // It is not known whether it was sent.
+                    Purpose::ToWrite => {
+                        Err(DatabaseError::OutcomeUnknown("the lock table did not answer in time".into()))
+                    }
+                },
             },
-            Position::InFlight(_round_trip, op) => self.send_alone(op).await,
+            Position::InFlight(_round_trip, operation) => self.send(&[operation]).await.pop().unwrap_or(Ok(None)),
         }
     }
 
-    async fn send_alone(&self, op: LockOp) -> Answer {
-        self.metrics.batch(1);
-        settled(self.backend.lock_batch(&[op]).await, 1).pop().unwrap_or(Ok(None))
+    /// Sends operations together. None of them waits for other sessions.
+    async fn send(&self, operations: &[Operation]) -> Vec<Answered> {
+        self.metrics.batch(operations.len());
+        let answers = leases::together(&self.backend, &operations.iter().collect::<Vec<_>>(), false).await;
+        settled(answers, operations.len())
     }
 
-    fn enter(&self, op: LockOp, gone: Option<Gone>) -> Result<Position, DatabaseError> {
-        let purpose = Purpose::of(&op);
+    fn enter(&self, purpose: Purpose, operation: Operation, gone: Gone) -> Result<Position, DatabaseError> {
         let mut admission = self.admission(purpose);
         if admission.queue.len() >= LONGEST_QUEUE {
             return Err(DatabaseError::Busy("too many requests to the lock table are queued already"));
         }
         let (answer, receiver) = oneshot::channel();
-        admission.queue.push_back(Waiting { op, answer, gone });
+        admission.queue.push_back(Waiting { operation, answer, gone });
         if !admission.may_send() {
             self.watch(purpose, admission);
         } else if admission.queue.len() > 1 {
-            self.send(purpose, admission);
-        } else if let Some(Waiting { op, .. }) = admission.queue.pop_front() {
+            self.send_next(purpose, admission);
+        } else if let Some(Waiting { operation, .. }) = admission.queue.pop_front() {
             admission.begin(1);
-            return Ok(Position::InFlight(RoundTrip { batcher: self.clone(), purpose, count: 1 }, op));
+            return Ok(Position::InFlight(RoundTrip { batcher: self.clone(), purpose, count: 1 }, operation));
         }
         Ok(Position::Queued(receiver))
     }
 
     /// Sends the next batch of waiting requests.
-    fn send(&self, purpose: Purpose, mut admission: MutexGuard<'_, Admission<Waiting>>) {
+    fn send_next(&self, purpose: Purpose, mut admission: MutexGuard<'_, Admission<Waiting>>) {
         let Ok(runtime) = Handle::try_current() else {
             // No runtime is left: the waiting requests are sent alone.
             return admission.queue.clear();
         };
-        let batch = Batch::of(&mut admission.queue);
-        let count = batch.size();
+        let (operations, callers) = next(&mut admission.queue);
+        let count = operations.len();
         if count == 0 {
             return;
         }
@@ -197,8 +209,11 @@ impl Batcher {
         drop(admission);
         let round_trip = RoundTrip { batcher: self.clone(), purpose, count };
         runtime.spawn(async move {
-            round_trip.batcher.metrics.batch(count);
-            batch.run(&round_trip.batcher.backend).await;
+            let answers = patience::within(Wait::default().budget(), round_trip.batcher.send(&operations)).await;
+            for (caller, answer) in callers.into_iter().zip(answers) {
+                // The caller may be gone.
+                let _ = caller.send(answer);
+            }
         });
     }
 
@@ -219,24 +234,60 @@ impl Batcher {
                 let late = admission.is_late(begun);
                 begun = admission.begun();
                 if late {
-                    batcher.send(purpose, admission);
+                    batcher.send_next(purpose, admission);
                 }
             }
         });
     }
 
     /// Sends many at once, bypassing the queue: the heartbeat of a whole process.
-    pub(crate) async fn ask_all(&self, ops: Vec<LockOp>) -> Vec<Answer> {
-        let mut answers = Vec::with_capacity(ops.len());
-        for ops in ops.chunks(4 * MOST) {
-            self.metrics.batch(ops.len());
-            answers.extend(settled(self.backend.lock_batch(ops).await, ops.len()));
+    pub(crate) async fn ask_all(&self, operations: &[Operation]) -> Result<Vec<Answer>, DatabaseError> {
+        let mut answers = Vec::with_capacity(operations.len());
+        for operations in operations.chunks(4 * MOST) {
+            for (operation, answer) in operations.iter().zip(self.send(operations).await) {
+                answers.push(match answer? {
+                    Some(answer) => answer,
+                    None => leases::operate(&self.backend, operation).await?,
+                });
+            }
         }
-        answers
+        Ok(answers)
     }
 
     fn admission(&self, purpose: Purpose) -> MutexGuard<'_, Admission<Waiting>> {
         locked(&self.admissions[purpose as usize])
+    }
+}
+
+/// The next batch of a queue, in its order, with those who wait for the answers.
+fn next(queue: &mut VecDeque<Waiting>) -> (Vec<Operation>, Vec<oneshot::Sender<Answered>>) {
+    let mut batch = (Vec::new(), Vec::new());
+    while batch.0.len() < MOST {
+        let Some(waiting) = queue.pop_front() else { break };
+        if !waiting.has_gone() {
+            batch.0.push(waiting.operation);
+            batch.1.push(waiting.answer);
+        }
+    }
+    batch
+}
+
+/// An answer for each request. If the database is unavailable, no retry helps; any other error may be caused by one request, or by two that
+/// conflict, so each is retried alone.
+fn settled(answers: Result<Vec<Option<Answer>>, DatabaseError>, count: usize) -> Vec<Answered> {
+    match answers {
+        Ok(answers) => answers.into_iter().map(Ok).collect(),
+        Err(
+            error @ (DatabaseError::ConnectionLost(_)
+            | DatabaseError::OutcomeUnknown(_)
+            | DatabaseError::ReadOnly
+            | DatabaseError::Busy(_)
+            | DatabaseError::Closed),
+        ) => (0..count).map(|_| Err(error.clone())).collect(),
+        Err(error) => {
+            tracing::debug!(%error, count, "a batch failed; each request is retried alone");
+            (0..count).map(|_| Ok(None)).collect()
+        }
     }
 }
 
@@ -257,7 +308,7 @@ impl Drop for RoundTrip {
         let mut admission = self.batcher.admission(self.purpose);
         admission.end(self.count);
         if admission.may_send() {
-            self.batcher.send(self.purpose, admission);
+            self.batcher.send_next(self.purpose, admission);
         }
     }
 }
@@ -265,5 +316,28 @@ impl Drop for RoundTrip {
 impl fmt::Debug for Batcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.admissions.iter().map(|admission| locked(admission).in_flight())).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::operations::Proof;
+
+    #[test]
+    fn batch_leaves_out_callers_that_are_gone() {
+        let (gone, mut receivers) = (Gone::default(), Vec::new());
+        gone.set();
+        let mut queue: VecDeque<Waiting> = (0..300)
+            .map(|number: usize| {
+                let (answer, receiver) = oneshot::channel();
+                receivers.push(receiver);
+                let operation = Operation::Release(Proof { lock: [0; 32], owner: Some(number.to_string()) });
+                Waiting { operation, answer, gone: if number == 1 { gone.clone() } else { Gone::default() } }
+            })
+            .collect();
+        drop(receivers.remove(0));
+        let (operations, callers) = next(&mut queue);
+        assert_eq!((operations.len(), callers.len(), queue.len()), (MOST, MOST, 300 - MOST - 2));
     }
 }

@@ -69,7 +69,7 @@ pub(crate) async fn held(db: &mut Connection, query: &ListQuery) -> Result<Vec<L
 }
 
 fn listed(row: &Row) -> Result<Listed, sqlx::Error> {
-    let (lease, now) = (lease(row)?, there(row.number("clock"), "clock")?);
+    let (lease, now) = (lease(row, "")?, there(row.number("clock"), "clock")?);
     let state = if lease.alive(now) { LeaseState::Held } else { LeaseState::RanOut };
     Ok(Listed { holder: lease.holder(now), state })
 }

@@ -459,6 +459,7 @@ macro_rules! conformance {
                 one_of_two_inserts_reports_a_duplicate_id,
                 a_refused_try_lock_does_not_wait_for_a_save_under_the_lease,
                 a_takeover_and_a_break_wait_for_a_save_under_the_lease,
+                request_repeated_during_the_save_that_releases_it_is_refused,
                 taking_a_live_lease_over_waits_for_a_save_under_it,
                 resume_waits_for_a_save_unless_locked,
                 save_unless_locked_waits_for_a_save_under_an_ended_lease,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tenure::{
     Error, LockId, LockKey, LockManager, LockMode, Owner, Transaction, Wait,
     error::{BreakError, DatabaseError, LeaseError, LockError, TakeOverError, UpdateError},
-    lease::Holder,
+    lease::{Holder, LeaseLossReason},
     unit_of_work::SkipLocked,
 };
 use tokio::sync::Barrier;
@@ -303,6 +303,22 @@ pub async fn a_takeover_and_a_break_wait_for_a_save_under_the_lease(t: &TestDb) 
         assert_eq!(other.await.unwrap(), (true, version(2)));
         assert!(matches!(t.locks.check_lock(lease.id()).await, Err(LeaseError::NoLock(_))));
     }
+}
+
+/// When it was sent, the history did not have its lock id yet.
+pub async fn request_repeated_during_the_save_that_releases_it_is_refused(t: &TestDb) {
+    let no = t.order().await;
+    let (key, id) = (LockKey::of::<Order>(&no), LockId::random());
+    t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    t.locks.release_within(&mut tx, &id).await.unwrap();
+    let (locks, asked, same) = (t.locks.clone(), key.clone(), id.clone());
+    let repeated = waiting(async move { locks.try_lock_as(&asked, &kim(), same).await }).await;
+    tx.commit().await.unwrap();
+    let refused = repeated.await.unwrap();
+    let Err(LockError::LockIdUsed(no_lock)) = refused else { panic!("{refused:?}") };
+    assert!(matches!(no_lock.why, LeaseLossReason::Released { .. }), "{no_lock:?}");
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2, "it is free");
 }
 
 pub async fn taking_a_live_lease_over_waits_for_a_save_under_it(t: &TestDb) {

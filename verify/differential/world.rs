@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::random::Random;
 use crate::lease::engine::{How, LeaseRow, Operation, Past, Place, Rows};
-use crate::lease::operations::{LockHash, LockOp, LockRequest, Proof};
+use crate::lease::operations::{LockHash, LockRequest, Proof};
 use crate::lease::{LockKey, LockPolicy, Owner, ShowOwner};
 
 const SECOND: i64 = 1_000;
@@ -176,7 +176,7 @@ impl Case {
     }
 
     /// An operation on this case.
-    pub(super) fn operation(&self, random: &mut Random) -> Op {
+    pub(super) fn operation(&self, random: &mut Random) -> Operation {
         let key = random.one_of(&self.keys);
         let by = random.one_of(&self.owners);
         let idle = Duration::from_millis(random.one_of(&[0, 0, 1, 8_000, 700_000, u64::MAX]));
@@ -184,29 +184,27 @@ impl Case {
         let generation = self.generation(random, &key);
         let which = random.below(2);
         match random.below(31) {
-            0..8 => Op::Take(self.take(random, which)),
-            8..10 => Op::Check(self.proof(random)),
-            10..14 => Op::Keep(self.proof(random), idle),
-            14..17 => Op::Extend(self.proof(random), time),
-            17..19 => Op::ExpireWithin(self.proof(random), time),
-            19..22 => Op::Release(self.proof(random)),
-            22 => Op::UndoGrant(self.lock(random), generation),
-            23 => Op::Break { key, generation, by },
+            0..8 => Operation::Take(self.take(random, which)),
+            8..10 => Operation::Check(self.proof(random)),
+            10..14 => Operation::Keep(self.proof(random), idle),
+            14..17 => Operation::Extend(self.proof(random), time),
+            17..19 => Operation::ExpireWithin(self.proof(random), time),
+            19..22 => Operation::Release(self.proof(random)),
+            22 => Operation::UndoGrant { lock: self.lock(random), generation },
+            23 => Operation::Break { key, generation, by, reason: REASON.into() },
             24..26 => {
                 let request = LockRequest { key, ..self.take(random, which) };
-                Op::TakeOver(LockRequest { policy: LockPolicy::exclusive(), ..request }, generation)
+                Operation::TakeOver {
+                    request: LockRequest { policy: LockPolicy::exclusive(), ..request },
+                    generation,
+                    reason: REASON.into(),
+                }
             }
-            26 => Op::ReleaseAll(by.id),
-            27..29 => Op::Resume(self.proof(random), key),
-            29 => Op::KeyState(key),
-            _ => Op::Holders(key),
+            26 => Operation::ReleaseAll { owner: by.id },
+            27..29 => Operation::Resume { proof: self.proof(random), key },
+            29 => Operation::KeyState(key),
+            _ => Operation::Holders(key),
         }
-    }
-
-    /// Whether the lock id that is requested is in a row of another place. That fails a whole batch.
-    pub(super) fn is_elsewhere(&self, request: &LockRequest) -> bool {
-        let place = Place::of(request);
-        self.rows.leases.values().any(|row| row.lock == request.lock && row.place != place)
     }
 }
 
@@ -229,60 +227,4 @@ fn edit(random: &mut Random, row: &mut LeaseRow, now: i64) {
     }
 }
 
-/// An operation with owned data.
-#[derive(Debug)]
-pub(super) enum Op {
-    Take(LockRequest),
-    Check(Proof),
-    Keep(Proof, Duration),
-    Extend(Proof, Duration),
-    ExpireWithin(Proof, Duration),
-    Release(Proof),
-    UndoGrant(LockHash, i64),
-    Break { key: LockKey, generation: i64, by: Owner },
-    TakeOver(LockRequest, i64),
-    ReleaseAll(String),
-    Resume(Proof, LockKey),
-    KeyState(LockKey),
-    Holders(LockKey),
-}
-
 pub(super) const REASON: &str = "a reason";
-
-impl Op {
-    /// The operation as a request to the batcher, if it has that form.
-    pub(super) fn question(&self) -> Option<LockOp> {
-        Some(match self {
-            Op::Take(request) if request.policy.exclusive => LockOp::Take(request.clone()),
-            Op::Check(proof) => LockOp::Check(proof.clone()),
-            Op::Keep(proof, idle) => LockOp::KeepAlive(proof.clone(), *idle),
-            Op::Extend(proof, by) => LockOp::Extend(proof.clone(), *by),
-            Op::ExpireWithin(proof, within) => LockOp::ExpireWithin(proof.clone(), *within),
-            Op::Release(proof) => LockOp::Release(proof.clone()),
-            _ => return None,
-        })
-    }
-
-    /// Calls `with` with the engine's form of the operation.
-    pub(super) fn with<T>(&self, with: impl FnOnce(&Operation<'_>) -> T) -> T {
-        match self {
-            Op::Take(request) => with(&Operation::Take(request)),
-            Op::Check(proof) => with(&Operation::Check(proof)),
-            Op::Keep(proof, idle) => with(&Operation::Keep(&[(proof.clone(), *idle)])),
-            Op::Extend(proof, by) => with(&Operation::Extend(proof, *by)),
-            Op::ExpireWithin(proof, within) => with(&Operation::ExpireWithin(proof, *within)),
-            Op::Release(proof) => with(&Operation::Release(proof)),
-            Op::UndoGrant(lock, generation) => with(&Operation::UndoGrant { lock, generation: *generation }),
-            Op::Break { key, generation, by } => {
-                with(&Operation::Break { key, generation: *generation, by, reason: REASON })
-            }
-            Op::TakeOver(request, generation) => {
-                with(&Operation::TakeOver { request, generation: *generation, reason: REASON })
-            }
-            Op::ReleaseAll(owner) => with(&Operation::ReleaseAll { owner }),
-            Op::Resume(proof, key) => with(&Operation::Resume { proof, key }),
-            Op::KeyState(key) => with(&Operation::KeyState(key)),
-            Op::Holders(key) => with(&Operation::Holders(key)),
-        }
-    }
-}

@@ -37,7 +37,7 @@ pub(super) fn request(lock: Lock, of: u8) -> LockRequest {
 }
 
 /// Runs an operation in the engine and commits its changes.
-fn ask(state: &mut State, operation: &Operation<'_>, now: i64) -> Answer {
+fn ask(state: &mut State, operation: &Operation, now: i64) -> Answer {
     let (answer, changes) = decide(operation, &state.store.rows, START + now).expect("a generation is left");
     changes.apply(&mut state.store.rows);
     answer
@@ -55,7 +55,7 @@ pub(super) fn is_free(scenario: &Scenario, state: &State) -> bool {
 pub(super) fn is_known(state: &State) -> bool {
     let Some(live) = state.facts.lease.filter(|lease| lease.until > state.now()) else { return true };
     let proof = Proof { lock: hash(live.lock), owner: None };
-    let decided = decide(&Operation::Check(&proof), &state.store.rows, START + state.now());
+    let decided = decide(&Operation::Check(proof), &state.store.rows, START + state.now());
     matches!(decided, Ok((Answer::Lease(Ok(holder)), _)) if holder.generation == live.generation)
 }
 
@@ -76,7 +76,7 @@ pub(super) fn execute(scenario: &Scenario, state: &mut State, message: &Message)
         Op::Save(lock, _) => {
             // The mistake: both holders own the millisecond of the expiry.
             let now = if scenario.has(Bug::ExpiryInclusive) { now - 1 } else { now };
-            let checked = ask(state, &Operation::Check(&proof(lock, of)), now);
+            let checked = ask(state, &Operation::Check(proof(lock, of)), now);
             if !scenario.has(Bug::SaveUnchecked) && !matches!(checked, Answer::Lease(Ok(_))) {
                 return Some(Outcome::Refused);
             }
@@ -88,22 +88,21 @@ pub(super) fn execute(scenario: &Scenario, state: &mut State, message: &Message)
         }
         Op::Release(lock) => release(scenario, state, lock, of, now),
         Op::Read => {
-            let live = match ask(state, &Operation::KeyState(&key()), now) {
+            let live = match ask(state, &Operation::KeyState(key()), now) {
                 Answer::KeyState(KeyState::Held(holder)) => Some(holder.generation),
                 _ => None,
             };
             Outcome::Read(state.store.aggregate.at, live)
         }
         Op::SaveFree(_) | Op::Replace(_) => {
-            let held = matches!(ask(state, &Operation::KeyState(&key()), now), Answer::KeyState(KeyState::Held(_)));
+            let held = matches!(ask(state, &Operation::KeyState(key()), now), Answer::KeyState(KeyState::Held(_)));
             if held && !scenario.has(Bug::LockIgnored) {
                 return Some(Outcome::Refused);
             }
             write(scenario, state, message)
         }
         Op::Break(generation) => {
-            let by = owner(of);
-            let operation = Operation::Break { key: &key(), generation, by: &by, reason: "gone home" };
+            let operation = Operation::Break { key: key(), generation, by: owner(of), reason: "gone home".into() };
             match ask(state, &operation, now) {
                 Answer::Broken(Some(_)) => {
                     state.ended_early(|live| live.generation == generation);
@@ -114,7 +113,7 @@ pub(super) fn execute(scenario: &Scenario, state: &mut State, message: &Message)
         }
         Op::TakeOver(lock, generation) => {
             let request = request(lock, of);
-            let operation = Operation::TakeOver { request: &request, generation, reason: "gone home" };
+            let operation = Operation::TakeOver { request, generation, reason: "gone home".into() };
             match ask(state, &operation, now) {
                 Answer::TakenOver(TakenOver::Granted(holder)) => {
                     state.ended_early(|live| live.generation == generation && live.lock != lock);
@@ -144,7 +143,7 @@ fn take(scenario: &Scenario, state: &mut State, message: &Message, lock: Lock, o
             return Some(Outcome::Granted(state.store.aggregate.at));
         }
     }
-    let taken = ask(state, &Operation::Take(&request(lock, of)), now);
+    let taken = ask(state, &Operation::Take(request(lock, of)), now);
     if scenario.has(Bug::HistoryForgotten) {
         state.store.rows.past.clear();
     }
@@ -168,7 +167,7 @@ pub(super) fn finish(scenario: &Scenario, state: &mut State, half: Half) -> (Mes
                 state.store.rows.floors.insert(key().kind().to_owned(), row.generation);
             }
             let now = state.now();
-            let outcome = match ask(state, &Operation::Take(&request(lock, of)), now) {
+            let outcome = match ask(state, &Operation::Take(request(lock, of)), now) {
                 Answer::Taken(Attempt::Granted(holder)) => {
                     state.granted(lock, holder.generation);
                     Outcome::Granted(state.store.aggregate.at)
@@ -186,8 +185,8 @@ fn keep(scenario: &Scenario, state: &mut State, lock: Lock, of: u8, now: i64) ->
     if let Some(row) = row.filter(|_| scenario.has(Bug::HeartbeatRevives)) {
         state.store.rows.leases.insert(place, LeaseRow { ended: false, expires_at: START + now + TTL, ..row });
     }
-    match ask(state, &Operation::Keep(&[(proof(lock, of), Duration::ZERO)]), now) {
-        Answer::Kept(kept) if kept.iter().all(Result::is_ok) => {
+    match ask(state, &Operation::Keep(proof(lock, of), Duration::ZERO), now) {
+        Answer::Lease(Ok(_)) => {
             state.kept(lock, false);
             Outcome::Done
         }
@@ -203,7 +202,7 @@ fn resume(scenario: &Scenario, state: &mut State, lock: Lock, of: u8, now: i64) 
         state.store.rows.past.remove(&hash(lock)[..]);
         state.store.rows.leases.insert(place, resumed);
     }
-    match ask(state, &Operation::Resume { proof: &proof(lock, of), key: &key() }, now) {
+    match ask(state, &Operation::Resume { proof: proof(lock, of), key: key() }, now) {
         Answer::Resumed(Resumption::Resumed(_)) => {
             state.kept(lock, true);
             Outcome::Done
@@ -218,7 +217,7 @@ fn release(scenario: &Scenario, state: &mut State, lock: Lock, of: u8, now: i64)
         state.ended_early(|live| live.lock == lock);
         return Outcome::Done;
     }
-    match ask(state, &Operation::Release(&proof(lock, of)), now) {
+    match ask(state, &Operation::Release(proof(lock, of)), now) {
         Answer::Lease(Ok(_)) => {
             state.ended_early(|live| live.lock == lock);
             Outcome::Done

@@ -1,14 +1,15 @@
 //! The simulated database behind the library's interface to databases. It has the lock table, and no aggregates but their versions.
 
 use super::link::Link;
+use super::tables::Tables;
 use super::work::Work;
 use crate::aggregate::mapping::Table;
 use crate::aggregate::schema::LiveTable;
-use crate::db::{self, Connection};
+use crate::db::{self, Connection, Purpose};
 use crate::db::{Capabilities, Connections, Granularity};
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation};
-use crate::lease::operations::{LockAnswer, LockHash, LockOp};
+use crate::lease::operations::LockHash;
 use crate::row_lock::Wait;
 
 pub(super) fn without<T>() -> Result<T, DatabaseError> {
@@ -41,40 +42,42 @@ impl Link {
     pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
         without()
     }
-    pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
+    pub(crate) async fn begin_own(&self, _: Purpose) -> Result<Connection, DatabaseError> {
         without()
     }
     pub(crate) async fn live_table(&self, _: &Table) -> Result<Option<LiveTable>, DatabaseError> {
         without()
     }
 
-    pub(crate) async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+    pub(crate) async fn together(
+        &self,
+        operations: &[&Operation],
+        waits: bool,
+    ) -> Result<Vec<Option<Answer>>, DatabaseError> {
         // A row that another transaction has locked at the moment.
-        let locked: Vec<bool> = ops.iter().map(|_| self.world.random().percent(5)).collect();
-        let answers = |tables: &mut super::tables::Tables, now| {
-            let ops = ops.iter().zip(locked);
-            ops.map(|(op, locked)| if locked { None } else { tables.answer(op, now) }).collect()
+        let locked: Vec<bool> = operations.iter().map(|_| !waits && self.world.random().percent(5)).collect();
+        let answers = |tables: &mut Tables, now| {
+            let operations = operations.iter().zip(locked);
+            operations.map(|(operation, locked)| (!locked).then(|| tables.run(operation, now))).collect()
         };
-        if ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
+        if operations.iter().all(|operation| operation.only_reads()) {
             return self.read(answers).await;
         }
-        let locks: Vec<LockHash> = ops.iter().map(|op| *op.lock()).collect();
+        let locks = operations.iter().filter_map(|operation| match operation {
+            Operation::Take(request) | Operation::TakeOver { request, .. } => Some(request.lock),
+            Operation::Check(proof)
+            | Operation::Keep(proof, _)
+            | Operation::Extend(proof, _)
+            | Operation::ExpireWithin(proof, _)
+            | Operation::Release(proof) => Some(proof.lock),
+            Operation::UndoGrant { lock, .. } => Some(*lock),
+            _ => None,
+        });
+        let locks: Vec<LockHash> = locks.collect();
         self.write(&locks, answers).await
     }
     pub(crate) fn answers_at_once(&self) -> usize {
         if self.world.seed.is_multiple_of(2) { 4 } else { 1 }
-    }
-    pub(crate) async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
-        if operation.only_reads() {
-            return self.read(|tables, now| tables.run(operation, now)).await;
-        }
-        let locks: Vec<LockHash> = match *operation {
-            Operation::Take(request) | Operation::TakeOver { request, .. } => vec![request.lock],
-            Operation::Release(proof) => vec![proof.lock],
-            Operation::UndoGrant { lock, .. } => vec![*lock],
-            _ => Vec::new(),
-        };
-        self.write(&locks, |tables, now| tables.run(operation, now)).await
     }
     pub(crate) async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
         self.read(|tables, now| tables.held(owner, now)).await

@@ -33,7 +33,7 @@ impl Work {
         Ok(Work { link: link.clone(), rows, changes: Vec::new(), _writer: writer })
     }
 
-    pub(crate) async fn run(&mut self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
+    pub(crate) async fn run(&mut self, operation: &Operation) -> Result<Answer, DatabaseError> {
         self.link.travel().await;
         if self.link.world.fails(20) {
             return Err(DatabaseError::ConnectionLost("the simulated connection broke".into()));
@@ -41,7 +41,7 @@ impl Work {
         let now = self.link.world.now();
         let decided = decide(operation, &self.rows, now);
         let (answer, changes) = decided.expect("generations do not run out here");
-        changes.clone().apply(&mut self.rows);
+        changes.apply(&mut self.rows);
         self.changes.push((now, changes));
         Ok(answer)
     }

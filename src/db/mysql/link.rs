@@ -28,9 +28,7 @@ impl Link {
         let own = self.own(&statement);
         let rows = match self {
             Link::Reading(session) => session.fetch_all_locked(own, lock).await.map_err(classify)?,
-            Link::Open(open) if matches!(lock, RowLock::None | RowLock::SkipLocked) => {
-                open.session().fetch_all_locked(own, lock).await.map_err(classify)?
-            }
+            Link::Open(open) if !lock.waits() => open.session().fetch_all_locked(own, lock).await.map_err(classify)?,
             Link::Open(open) => {
                 open.wait_for(async |session: &mut Session| session.fetch_all_locked(own, lock).await.map_err(classify))
                     .await?

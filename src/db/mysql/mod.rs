@@ -27,7 +27,7 @@ use crate::aggregate::schema::LiveTable;
 use crate::clock::ManualClock;
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::patience;
-use crate::db::{self, Connection};
+use crate::db::{self, Connection, Purpose};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
@@ -110,11 +110,11 @@ impl MySql {
     }
 
     pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
-        Ok(self.reading(self.connections.acquire_for_one().await?))
+        Ok(self.reading(self.connections.acquire_for_leases().await?))
     }
 
-    pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
-        Ok(self.opened(OpenTransaction::begin_for_leases(&self.connections).await?))
+    pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(OpenTransaction::begin_for_leases(&self.connections, purpose.waits).await?))
     }
 
     pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {

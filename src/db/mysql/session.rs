@@ -151,14 +151,6 @@ impl Session {
         Ok(rows)
     }
 
-    /// As [`close`](Self::close), for a compound statement with its values.
-    pub(crate) async fn close_with(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
-        self.open = true;
-        let rows = self.fetch_all(statement).await?;
-        self.open = false;
-        Ok(rows)
-    }
-
     /// Runs a text unprepared, and reads the rows of all its statements.
     pub(crate) async fn read(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
         let patience = self.patience();

@@ -56,9 +56,9 @@ const ROW_LOCKS: RowLocks = RowLocks {
     no_key_update: " for update",
     update: " for update",
     skip_locked: " for update skip locked",
-    computes_first: false,
+    no_key_update_skip_locked: " for update skip locked",
+    with_clock: |columns, rows, given| format!("select {} as clock, {columns} from {rows}", (MARIADB.now)(given)),
     rereads_lock: false,
-    index_entries: true,
     lock_before_write: false,
 };
 

@@ -62,10 +62,13 @@ impl OpenTransaction {
     }
 
     /// Begins for an operation of the lock manager, also when the application uses all of its connections. It has the rest of the
-    /// operation's time.
-    pub(crate) async fn begin_for_leases(pools: &Arc<Pools>) -> Result<Self, DatabaseError> {
-        let (asked, budget) = (Instant::now(), patience::left());
-        let connection = pools.for_one(budget).await?;
+    /// operation's time, or less if it is not to wait for others.
+    pub(crate) async fn begin_for_leases(pools: &Arc<Pools>, waits: bool) -> Result<Self, DatabaseError> {
+        let (asked, left) = (Instant::now(), patience::left());
+        let (connection, budget) = match waits {
+            true => (pools.for_one(left).await?, left),
+            false => (pools.checkout(&pools.batches, left).await?, left.min(patience::FOR_AN_INSERT)),
+        };
         let mut open = Self::begin_on(connection, None, pools, (asked, budget), None).await?;
         open.ours = true;
         Ok(open)

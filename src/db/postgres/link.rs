@@ -31,7 +31,7 @@ impl Link {
         let fetch = async |connection: &mut PgConnection| query.fetch_all(connection).await.map_err(classify);
         let rows = match (self, lock) {
             (Link::Reading(reader), _) => reader.answer(patience::limit(patience::left()), fetch).await?,
-            (Link::Open(open), RowLock::None | RowLock::SkipLocked) => open.run(fetch).await?,
+            (Link::Open(open), lock) if !lock.waits() => open.run(fetch).await?,
             (Link::Open(open), _) => open.wait_for(fetch).await?,
         };
         Ok(rows.into_iter().map(Row::Postgres).collect())

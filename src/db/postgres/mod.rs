@@ -25,7 +25,7 @@ use crate::aggregate::schema::LiveTable;
 use crate::clock::ManualClock;
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::migration;
-use crate::db::{self, Connection};
+use crate::db::{self, Connection, Purpose};
 use crate::db::{Connections, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
@@ -67,10 +67,6 @@ impl Postgres {
     fn reading(&self, reader: Checkout) -> Connection {
         Connection::new(db::Link::Postgres(Link::Reading(reader)), self.clock.clone())
     }
-
-    async fn write(&self) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::begin_for_leases(&self.pools).await
-    }
 }
 
 fn capabilities(version: &str) -> Capabilities {
@@ -110,11 +106,12 @@ impl Postgres {
     }
 
     pub(crate) async fn own_reader(&self) -> Result<Connection, DatabaseError> {
-        Ok(self.reading(self.pools.for_one(patience::left()).await?))
+        let reader = self.pools.checkout(&self.pools.batches, patience::left()).await?;
+        Ok(self.reading(reader))
     }
 
-    pub(crate) async fn begin_own(&self, _heartbeat: bool) -> Result<Connection, DatabaseError> {
-        Ok(self.opened(self.write().await?))
+    pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
+        Ok(self.opened(OpenTransaction::begin_for_leases(&self.pools, purpose.waits).await?))
     }
 
     pub(crate) async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {

@@ -2,7 +2,7 @@
 
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::{self, Dialect, Holds, Inserts, RowLocks, Sheet};
+use crate::db::{self, Dialect, Holds, Inserts, LOCK, RowLocks, Sheet};
 
 pub(crate) static SHEET: Sheet = Sheet {
     dialect: Dialect::Postgres,
@@ -39,9 +39,15 @@ pub(crate) static SHEET: Sheet = Sheet {
         no_key_update: " for no key update",
         update: " for update",
         skip_locked: " for update skip locked",
-        computes_first: true,
+        no_key_update_skip_locked: " for no key update skip locked",
+        // It computes its columns before it has the lock, which may take a while. So it is a subquery, and the time is read after each row.
+        with_clock: |columns, rows, given| {
+            format!(
+                "with held as materialized (select {columns} from {rows}{LOCK}) \
+                 select held.*, tenure_now({given}) as clock from held"
+            )
+        },
         rereads_lock: false,
-        index_entries: false,
         lock_before_write: false,
     }),
     // The function sees what was committed while the insert waited, which the insert's own snapshot does not.

@@ -222,41 +222,6 @@ impl OpenTransaction {
         }
     }
 
-    /// The writer, when it is this caller's turn, for statements that begin and commit by themselves in one call. After any end they leave
-    /// no open transaction; after success the caller must call [`has_ended`](Self::has_ended).
-    pub(crate) async fn of_one_trip(
-        writer: &Arc<Mutex<Writer>>,
-        wait: Wait,
-        priority: Priority,
-    ) -> Result<Self, DatabaseError> {
-        let (mut guard, left) = Writer::queue(writer, wait).await?;
-        guard.connection().await?;
-        guard.leave_gap(priority, left).await;
-        Ok(OpenTransaction { writer: Some(guard), lent: false, wrote: true })
-    }
-
-    /// As [`of_one_trip`](Self::of_one_trip), if no other caller in this process uses the writer, and no other process waits for it.
-    pub(crate) async fn at_once(writer: &Arc<Mutex<Writer>>) -> Result<Option<Self>, DatabaseError> {
-        let Ok(mut guard) = Arc::clone(writer).try_lock_owned() else { return Ok(None) };
-        if guard.turns.pause(Priority::Normal).is_some() {
-            return Ok(None);
-        }
-        guard.connection().await?;
-        Ok(Some(OpenTransaction { writer: Some(guard), lent: false, wrote: true }))
-    }
-
-    /// It has committed by itself. If the file was lost meanwhile, the write must not be acknowledged.
-    pub(crate) fn has_ended(mut self) -> Result<(), DatabaseError> {
-        let kept = self.check_file();
-        self.let_go();
-        kept
-    }
-
-    /// Another process was writing.
-    pub(crate) fn met_others(&mut self) {
-        self.writer.iter_mut().for_each(|writer| writer.turns.met_others());
-    }
-
     /// It has ended; the next caller may use the writer.
     fn let_go(&mut self) {
         if let Some(mut writer) = self.writer.take() {

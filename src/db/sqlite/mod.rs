@@ -31,7 +31,7 @@ use crate::aggregate::schema::LiveTable;
 use crate::clock::{ManualClock, to_micros};
 use crate::db::capabilities::{Capabilities, Granularity};
 use crate::db::migration;
-use crate::db::{self, Connection};
+use crate::db::{self, Connection, Purpose};
 use crate::db::{Connections, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
@@ -69,11 +69,6 @@ impl Sqlite {
             .run_direct(None, writer.connection().await?, false)
             .await
             .map_err(|error| migration::failed(error, errors::classify))
-    }
-
-    /// The database's time, in milliseconds since 1970. Read it after any wait, because an earlier value may be old.
-    pub(crate) fn now(&self) -> i64 {
-        now(self.clock.as_ref())
     }
 
     fn opened(&self, open: OpenTransaction) -> Connection {
@@ -126,8 +121,8 @@ impl Sqlite {
         self.reader().await
     }
 
-    pub(crate) async fn begin_own(&self, heartbeat: bool) -> Result<Connection, DatabaseError> {
-        let priority = if heartbeat { Priority::Heartbeat } else { Priority::Normal };
+    pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
+        let priority = if purpose.beats { Priority::Heartbeat } else { Priority::Normal };
         Ok(self.opened(OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?))
     }
 

@@ -6,24 +6,21 @@ use sha2::{Digest, Sha256};
 
 use super::changes::Draft;
 use super::take::take_place;
-use super::{LastGeneration, LeaseRow, Past, Rows};
+use super::{LastGeneration, LeaseRow, Past};
 use crate::lease::LockKey;
 use crate::lease::operations::{Attempt, LockHash, LockRequest};
 
 /// Takes a lease beside others.
-pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
+pub(super) fn take(draft: &mut Draft<'_>, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
     let key = &request.key;
+    end_expired(draft, key, &request.lock, now);
+    let taken = take_place(draft, request, now)?;
     let anchor = draft.rows.exclusive(key).cloned().unwrap_or_else(|| {
         // The generations of a swept key continue.
         let floor = draft.rows.floor(key);
-        let anchor = LeaseRow::anchor(key, floor, nobodys(&request.lock, key, floor).to_vec());
-        draft.put(anchor.clone());
-        anchor
+        LeaseRow::anchor(key, floor, nobodys(&request.lock, key, floor).to_vec())
     });
-    end_expired(draft, key, &request.lock, now);
-    let taken = take_place(draft, request, now)?;
     if let (Attempt::Granted(holder), false) = (&taken, anchor.alive(now)) {
-        let anchor = draft.rows.exclusive(key).cloned().unwrap_or(anchor);
         let generation = anchor.generation.max(holder.generation);
         draft.put(LeaseRow { generation, ended: true, ..anchor });
     }
@@ -32,18 +29,20 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
 
 /// Records the expired leases on a key, and deletes their slots; the highest generation has to stay. The row of this lock id is skipped, and
 /// so are rows that could not be locked: the next acquisition records them.
-fn end_expired(draft: &mut Draft, key: &LockKey, lock: &LockHash, now: i64) {
-    let locked = |rows: &Rows| -> Vec<LeaseRow> {
-        rows.of_key(key).filter(|row| !rows.busy.contains(&row.place)).cloned().collect()
-    };
-    for row in locked(&draft.rows).iter().filter(|row| row.ran_out_unrecorded(now) && row.lock != lock) {
-        draft.record(Past::expired(row));
-        draft.put(LeaseRow { ended: true, ..row.clone() });
-    }
-    let highest = draft.rows.of_key(key).map(|row| row.generation).max();
-    let obsolete = |row: &&LeaseRow| row.ended && !row.place.slot.is_empty() && Some(row.generation) < highest;
-    for row in locked(&draft.rows).iter().filter(obsolete) {
-        draft.delete(&row.place);
+fn end_expired(draft: &mut Draft<'_>, key: &LockKey, lock: &LockHash, now: i64) {
+    let rows = draft.rows;
+    let highest = rows.generation(key);
+    for row in rows.of_key(key).filter(|row| row.lock != lock && !rows.busy.contains(&row.place)) {
+        let expired = row.ran_out_unrecorded(now);
+        if expired {
+            draft.record(Past::expired(row));
+        }
+        let is_obsolete = !row.place.slot.is_empty() && row.generation < highest;
+        match (expired, row.ended) {
+            (true, _) | (_, true) if is_obsolete => draft.delete(&row.place),
+            (true, _) => draft.put(LeaseRow { ended: true, ..row.clone() }),
+            (false, _) => {}
+        }
     }
 }
 

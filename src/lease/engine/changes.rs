@@ -14,44 +14,56 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    /// Whether there is nothing to write.
+    pub(crate) fn are_none(&self) -> bool {
+        self.leases.is_empty() && self.past.is_empty() && self.floors.is_empty()
+    }
+
     /// The rows after these changes.
-    #[cfg(test)]
-    pub(crate) fn apply(self, rows: &mut Rows) {
-        for (place, row) in self.leases {
+    pub(crate) fn apply(&self, rows: &mut Rows) {
+        for (place, row) in &self.leases {
             match row {
-                Some(row) => drop(rows.leases.insert(place, row)),
-                None => drop(rows.leases.remove(&place)),
+                Some(row) => drop(rows.leases.insert(place.clone(), row.clone())),
+                None => drop(rows.leases.remove(place)),
             }
         }
-        for (kind, generation) in self.floors {
-            let floor = rows.floors.entry(kind).or_insert(generation);
+        for (kind, generation) in &self.floors {
+            let floor = rows.floors.entry(kind.clone()).or_insert(*generation);
+            *floor = (*floor).max(*generation);
+        }
+        rows.past.extend(self.past.iter().map(|past| (past.lock.clone(), past.clone())));
+    }
+
+    /// These changes, and then those of a later decision.
+    pub(crate) fn and_then(&mut self, later: Changes) {
+        self.leases.extend(later.leases);
+        self.past.extend(later.past);
+        for (kind, generation) in later.floors {
+            let floor = self.floors.entry(kind).or_insert(generation);
             *floor = generation.max(*floor);
         }
-        rows.past.extend(self.past.into_iter().map(|past| (past.lock.clone(), past)));
     }
 }
 
-/// The rows while an operation is decided, and the changes so far.
-pub(super) struct Draft {
-    pub(super) rows: Rows,
+/// The rows before an operation, and its changes so far.
+pub(super) struct Draft<'r> {
+    pub(super) rows: &'r Rows,
     pub(super) changes: Changes,
 }
 
-impl Draft {
-    pub(super) fn new(rows: &Rows) -> Self {
-        Draft { rows: rows.clone(), changes: Changes::default() }
+impl<'r> Draft<'r> {
+    pub(super) fn new(rows: &'r Rows) -> Self {
+        Draft { rows, changes: Changes::default() }
     }
 
     /// Writes a row of the lock table.
     pub(super) fn put(&mut self, row: LeaseRow) {
-        self.changes.leases.insert(row.place.clone(), Some(row.clone()));
-        self.rows.leases.insert(row.place.clone(), row);
+        self.changes.leases.insert(row.place.clone(), Some(row));
     }
 
     /// Deletes a row of the lock table.
     pub(super) fn delete(&mut self, place: &Place) {
         self.changes.leases.insert(place.clone(), None);
-        self.rows.leases.remove(place);
     }
 
     /// New rows of this type begin above this generation.
@@ -62,9 +74,8 @@ impl Draft {
 
     /// Appends to the history, unless it already has an entry for this lock id.
     pub(super) fn record(&mut self, past: Past) {
-        if !self.rows.past.contains_key(&past.lock) {
-            self.changes.past.push(past.clone());
-            self.rows.past.insert(past.lock.clone(), past);
+        if !self.rows.past.contains_key(&past.lock) && self.changes.past.iter().all(|other| other.lock != past.lock) {
+            self.changes.past.push(past);
         }
     }
 }

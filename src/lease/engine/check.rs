@@ -6,13 +6,8 @@ use crate::lease::operations::{KeyState, Proof};
 use crate::lease::{Holder, LeaseLossReason, LockKey, NoLock};
 
 /// The live lease of a lock id, if it belongs to its owner.
-pub(super) fn live<'r>(rows: &'r Rows, proof: &Proof, now: i64) -> Option<&'r LeaseRow> {
-    rows.of_lock(&proof.lock).filter(|row| is_live(row, proof, now))
-}
-
-/// Whether a row is the live lease of this lock id, and belongs to its owner.
-pub(super) fn is_live(row: &LeaseRow, proof: &Proof, now: i64) -> bool {
-    row.lock == proof.lock && row.alive(now) && proof.is_by(&row.owner.id)
+pub(crate) fn live<'r>(rows: &'r Rows, proof: &Proof, now: i64) -> Option<&'r LeaseRow> {
+    rows.of_lock(&proof.lock).filter(|row| row.alive(now) && proof.is_by(&row.owner.id))
 }
 
 /// Checks whether a lock id holds a lease; the error contains the reason.

@@ -3,13 +3,13 @@
 use super::beside::nobodys;
 use super::changes::Draft;
 use super::take::of_another;
-use super::{How, LastGeneration, LeaseRow, Past, Place, check, keep};
+use super::{How, LastGeneration, LeaseRow, Past, check, keep};
 use crate::lease::operations::{LockHash, LockRequest, Proof, TakenOver};
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 
 /// Ends a live lease, and records it.
-pub(super) fn release(draft: &mut Draft, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
-    let ended = check::live(&draft.rows, proof, now).map(|row| Past::ended(row, How::Released, None, None, now));
+pub(super) fn release(draft: &mut Draft<'_>, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
+    let ended = check::live(draft.rows, proof, now).map(|row| Past::ended(row, How::Released, None, None, now));
     let released = keep::change(draft, proof, now, |row| row.ended = true);
     if let Some(ended) = ended {
         draft.record(ended);
@@ -19,7 +19,7 @@ pub(super) fn release(draft: &mut Draft, proof: &Proof, now: i64) -> Result<Hold
 
 /// Ends a live lease whose holder never received it: the caller of the request is gone, and there was no heartbeat since the grant. Its
 /// lock id can be used again.
-pub(super) fn undo_grant(draft: &mut Draft, lock: &LockHash, generation: i64, now: i64) -> bool {
+pub(super) fn undo_grant(draft: &mut Draft<'_>, lock: &LockHash, generation: i64, now: i64) -> bool {
     let unreported = |row: &&LeaseRow| row.generation == generation && row.alive(now) && row.last_active == row.since;
     let Some(mut row) = draft.rows.of_lock(lock).filter(unreported).cloned() else { return false };
     draft.delete(&row.place);
@@ -36,7 +36,7 @@ pub(super) fn undo_grant(draft: &mut Draft, lock: &LockHash, generation: i64, no
 
 /// Ends the live lease of a generation, and records its author and reason.
 pub(super) fn break_lock(
-    draft: &mut Draft,
+    draft: &mut Draft<'_>,
     key: &LockKey,
     generation: i64,
     by: &Owner,
@@ -53,7 +53,7 @@ pub(super) fn break_lock(
 
 /// Ends the live exclusive lease of a generation, and grants the next one. A repeated request returns the same lease.
 pub(super) fn take_over(
-    draft: &mut Draft,
+    draft: &mut Draft<'_>,
     request: &LockRequest,
     generation: i64,
     reason: &str,
@@ -64,10 +64,10 @@ pub(super) fn take_over(
     let Some(mut row) = held.cloned() else { return Ok(TakenOver::Changed) };
     let proof = Proof { lock: *lock, owner: Some(owner.id.clone()) };
     if row.lock == lock {
-        return Ok(check::check(&draft.rows, &proof, now).map_or_else(TakenOver::Used, TakenOver::Granted));
+        return Ok(check::check(draft.rows, &proof, now).map_or_else(TakenOver::Used, TakenOver::Granted));
     }
     if draft.rows.past.contains_key(&lock[..]) {
-        let used = check::check(&draft.rows, &proof, now);
+        let used = check::check(draft.rows, &proof, now);
         return Ok(used.map_or_else(TakenOver::Used, |_| TakenOver::Changed));
     }
     if draft.rows.of_lock(lock).is_some() {
@@ -81,14 +81,13 @@ pub(super) fn take_over(
 }
 
 /// Ends all live leases of an owner, and records it.
-pub(super) fn release_all(draft: &mut Draft, owner: &str, now: i64) -> Vec<Holder> {
-    let theirs = draft.rows.leases.values().filter(|row| row.owner.id == owner && row.alive(now));
-    let theirs: Vec<(Place, Holder)> = theirs.map(|row| (row.place.clone(), row.holder(now))).collect();
-    for (place, _) in &theirs {
-        if let Some(row) = draft.rows.leases.get(place).cloned() {
-            draft.record(Past::ended(&row, How::Released, None, None, now));
-            draft.put(LeaseRow { ended: true, ..row });
-        }
+pub(super) fn release_all(draft: &mut Draft<'_>, owner: &str, now: i64) -> Vec<Holder> {
+    let rows = draft.rows.leases.values();
+    let mut released = Vec::new();
+    for row in rows.filter(|row| row.owner.id == owner && row.alive(now)) {
+        draft.record(Past::ended(row, How::Released, None, None, now));
+        draft.put(LeaseRow { ended: true, ..row.clone() });
+        released.push(row.holder(now));
     }
-    theirs.into_iter().map(|(_, holder)| holder).collect()
+    released
 }

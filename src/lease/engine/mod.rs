@@ -1,11 +1,9 @@
 //! The rules of a lease, once for all databases: [`decide`] gets the rows that the operation needs and the time, and returns the answer and
 //! the changes to write. No I/O, no clock, no randomness.
 //!
-//! The rows have to be those on which the decision depends: `store/leases` loads them for each operation. They are locked until the
-//! changes are committed; rows that an operation only reads may be read without a lock.
-//!
-//! The databases also have a one-statement form of the most frequent operations. This module is its specification: a property test
-//! (`verify/differential`) runs random operations through every form, and compares with a decision on all rows.
+//! The rows have to be those on which the decision depends: `store/leases` loads them for each operation. Rows that it changes are locked
+//! until the changes are committed; rows that it only reads may be read without a lock. A property test (`verify/differential`) runs random
+//! operations on a database, and compares with a decision on all rows.
 
 mod beside;
 mod changes;
@@ -27,8 +25,7 @@ mod tests;
 use std::time::Duration;
 
 pub(crate) use changes::Changes;
-#[cfg(any(feature = "mysql", test))]
-pub(crate) use keep::change_row;
+pub(crate) use check::live;
 pub(crate) use past::{How, Past};
 pub(crate) use row::{LeaseRow, Place};
 pub(crate) use rows::Rows;
@@ -39,34 +36,34 @@ use super::{Holder, LockKey, NoLock, Owner};
 use changes::Draft;
 
 /// An operation on leases.
-#[derive(Debug)]
-pub(crate) enum Operation<'o> {
+#[derive(Debug, Clone)]
+pub(crate) enum Operation {
     /// Acquire a lease, exclusive or advisory, as its policy says.
-    Take(&'o LockRequest),
+    Take(LockRequest),
     /// Check that a lease is alive.
-    Check(&'o Proof),
-    /// Heartbeats of several leases, each with the time since the last input.
-    Keep(&'o [(Proof, Duration)]),
+    Check(Proof),
+    /// A heartbeat, with the time since the last input.
+    Keep(Proof, Duration),
     /// Move the expiry by this duration.
-    Extend(&'o Proof, Duration),
+    Extend(Proof, Duration),
     /// Bring the expiry forward to this duration from now.
-    ExpireWithin(&'o Proof, Duration),
+    ExpireWithin(Proof, Duration),
     /// End a lease.
-    Release(&'o Proof),
+    Release(Proof),
     /// End a lease that its owner never received; its lock id can be used again.
-    UndoGrant { lock: &'o LockHash, generation: i64 },
+    UndoGrant { lock: LockHash, generation: i64 },
     /// End the lease of this generation, independent of its owner.
-    Break { key: &'o LockKey, generation: i64, by: &'o Owner, reason: &'o str },
+    Break { key: LockKey, generation: i64, by: Owner, reason: String },
     /// End the exclusive lease of this generation and grant the next one.
-    TakeOver { request: &'o LockRequest, generation: i64, reason: &'o str },
+    TakeOver { request: LockRequest, generation: i64, reason: String },
     /// End all leases of an owner.
-    ReleaseAll { owner: &'o str },
+    ReleaseAll { owner: String },
     /// Revive an expired lease.
-    Resume { proof: &'o Proof, key: &'o LockKey },
+    Resume { proof: Proof, key: LockKey },
     /// Whether a key is held.
-    KeyState(&'o LockKey),
+    KeyState(LockKey),
     /// All holders of a key.
-    Holders(&'o LockKey),
+    Holders(LockKey),
 }
 
 /// The answer to an [`Operation`].
@@ -74,10 +71,8 @@ pub(crate) enum Operation<'o> {
 pub(crate) enum Answer {
     /// Of [`Operation::Take`].
     Taken(Attempt),
-    /// Of check, extend, expire within and release.
+    /// Of check, keep, extend, expire within and release.
     Lease(Result<Holder, NoLock>),
-    /// Of [`Operation::Keep`], in its order.
-    Kept(Vec<Result<Holder, NoLock>>),
     /// Whether the holder released the lease.
     GrantUndone(bool),
     /// `None`: that generation is not alive.
@@ -103,25 +98,23 @@ pub(crate) struct LastGeneration;
 
 /// Decides an operation on its rows at this time (milliseconds since 1970): returns the answer, and the changes to write with it. A refused
 /// operation changes nothing.
-pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result<(Answer, Changes), LastGeneration> {
+pub(crate) fn decide(operation: &Operation, rows: &Rows, now: i64) -> Result<(Answer, Changes), LastGeneration> {
     let mut draft = Draft::new(rows);
-    let answer = match *operation {
+    let answer = match operation {
         Operation::Take(request) => Answer::Taken(take::take(&mut draft, request, now)?),
         Operation::Check(proof) => Answer::Lease(check::check(rows, proof, now)),
-        Operation::Keep(beats) => {
-            Answer::Kept(beats.iter().map(|(proof, idle)| keep::keep(&mut draft, proof, *idle, now)).collect())
-        }
-        Operation::Extend(proof, by) => Answer::Lease(keep::extend(&mut draft, proof, by, now)),
-        Operation::ExpireWithin(proof, within) => Answer::Lease(keep::expire_within(&mut draft, proof, within, now)),
+        Operation::Keep(proof, idle) => Answer::Lease(keep::keep(&mut draft, proof, *idle, now)),
+        Operation::Extend(proof, by) => Answer::Lease(keep::extend(&mut draft, proof, *by, now)),
+        Operation::ExpireWithin(proof, within) => Answer::Lease(keep::expire_within(&mut draft, proof, *within, now)),
         Operation::Release(proof) => Answer::Lease(end::release(&mut draft, proof, now)),
         Operation::UndoGrant { lock, generation } => {
-            Answer::GrantUndone(end::undo_grant(&mut draft, lock, generation, now))
+            Answer::GrantUndone(end::undo_grant(&mut draft, lock, *generation, now))
         }
         Operation::Break { key, generation, by, reason } => {
-            Answer::Broken(end::break_lock(&mut draft, key, generation, by, reason, now))
+            Answer::Broken(end::break_lock(&mut draft, key, *generation, by, reason, now))
         }
         Operation::TakeOver { request, generation, reason } => {
-            Answer::TakenOver(end::take_over(&mut draft, request, generation, reason, now)?)
+            Answer::TakenOver(end::take_over(&mut draft, request, *generation, reason, now)?)
         }
         Operation::ReleaseAll { owner } => Answer::Released(end::release_all(&mut draft, owner, now)),
         Operation::Resume { proof, key } => Answer::Resumed(resume::resume(&mut draft, proof, key, now)),
@@ -132,16 +125,7 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
     Ok((answer, changes))
 }
 
-/// The refusal of a request that conflicts with a live lease, from the rows of the requested key. It is checked before any row is locked,
-/// because a refusal must not wait for a save under the lease.
-pub(crate) fn conflict(operation: &Operation<'_>, rows: &Rows, now: i64) -> Option<Answer> {
-    match *operation {
-        Operation::Take(request) => take::held_by_other(rows, request, now).map(Answer::Taken),
-        _ => None,
-    }
-}
-
-impl Operation<'_> {
+impl Operation {
     /// Whether it only reads.
     pub(crate) fn only_reads(&self) -> bool {
         use Operation::{Check, Holders, KeyState};
@@ -158,4 +142,29 @@ impl Answer {
             _ => false,
         }
     }
+}
+
+/// The answer to an operation, which has one kind of answer.
+macro_rules! answers {
+    ($($name:ident: $variant:ident($answer:ty),)*) => {
+        impl Answer {$(
+            pub(crate) fn $name(self) -> $answer {
+                match self {
+                    Answer::$variant(answer) => answer,
+                    other => unreachable!("an operation has one kind of answer, and this is {other:?}"),
+                }
+            }
+        )*}
+    };
+}
+answers! {
+    taken: Taken(Attempt),
+    lease: Lease(Result<Holder, NoLock>),
+    grant_undone: GrantUndone(bool),
+    broken: Broken(Option<Holder>),
+    taken_over: TakenOver(TakenOver),
+    released: Released(Vec<Holder>),
+    resumed: Resumed(Resumption),
+    key_state: KeyState(KeyState),
+    holders: Holders(Vec<Holder>),
 }

@@ -77,7 +77,7 @@ impl LeaseRow {
     }
 
     /// The row of a key that has only advisory leases: without an owner, under a lock id that no client has.
-    pub(super) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>) -> Self {
+    pub(crate) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>) -> Self {
         LeaseRow {
             place: Place::exclusive(key),
             generation,

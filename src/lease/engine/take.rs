@@ -6,8 +6,8 @@ use crate::lease::operations::{Attempt, LockRequest, Proof};
 use crate::lease::{LeaseLossReason, LockKey, NoLock};
 
 /// Acquires a lease: the exclusive one on its key, or one beside others.
-pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
-    if let Some(refusal) = held_by_other(&draft.rows, request, now) {
+pub(super) fn take(draft: &mut Draft<'_>, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
+    if let Some(refusal) = held_by_other(draft.rows, request, now) {
         return Ok(refusal);
     }
     if !request.policy.is_exclusive() {
@@ -28,10 +28,10 @@ pub(super) fn held_by_other(rows: &Rows, request: &LockRequest, now: i64) -> Opt
 }
 
 /// Replaces the row of the request if its lease ended. A lock id whose lease has ended gets nothing: its request was delivered twice.
-pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
+pub(super) fn take_place(draft: &mut Draft<'_>, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
     let (place, lock) = (Place::of(request), &request.lock[..]);
     if draft.rows.past.contains_key(lock) {
-        return Ok(refused(&draft.rows, request, now));
+        return Ok(refused(draft.rows, request, now));
     }
     let elsewhere = draft.rows.of_lock(lock).is_some_and(|row| row.place != place);
     let row = match draft.rows.leases.get(&place).cloned() {
@@ -40,7 +40,7 @@ pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> 
             row
         }
         Some(row) if row.lock == lock || row.alive(now) => {
-            return Ok(refused(&draft.rows, request, now));
+            return Ok(refused(draft.rows, request, now));
         }
         _ if elsewhere => return Ok(Attempt::Used(of_another(&request.key))),
         Some(mut row) => {

@@ -1,5 +1,7 @@
 //! Reads the rows of the tables of leases.
 
+use std::borrow::Cow;
+
 use sqlx::Error;
 
 use crate::db::columns::{Columns, person, there};
@@ -12,30 +14,33 @@ pub(crate) fn place(row: &impl Columns) -> Result<Place, Error> {
     Ok(Place { key: LockKey::new(text("kind")?, text("id")?), slot: there(row.bytes("slot"), "slot")? })
 }
 
-/// A row of the lock table.
-pub(crate) fn lease(row: &impl Columns) -> Result<LeaseRow, Error> {
-    let number = |column| there(row.number(column), column);
-    let flag = |column| there(row.flag(column), column);
+/// A row of the lock table; its columns begin with this prefix.
+pub(crate) fn lease(row: &impl Columns, prefix: &'static str) -> Result<LeaseRow, Error> {
+    let name = |column| named(prefix, column);
+    let text = |column| there(row.text(&name(column)), column);
+    let bytes = |column| there(row.bytes(&name(column)), column);
+    let number = |column| there(row.number(&name(column)), column);
+    let flag = |column| there(row.flag(&name(column)), column);
     Ok(LeaseRow {
-        place: place(row)?,
+        place: Place { key: LockKey::new(text("kind")?, text("id")?), slot: bytes("slot")? },
         generation: number("generation")?,
-        lock: there(row.bytes("lock_hash"), "lock_hash")?,
-        owner: there(person(row, "owner"), "owner_id")?,
+        lock: bytes("lock_hash")?,
+        owner: there(person(row, &name("owner")), "owner_id")?,
         shown: ShowOwner::from_stored(number("shown_as")?),
         since: number("since")?,
         last_active: number("last_active")?,
         active_at: number("active_at")?,
         expires_at: number("expires_at")?,
         ttl: number("ttl")?,
-        idle_limit: row.number("idle_limit")?,
+        idle_limit: row.number(&name("idle_limit"))?,
         hard_until: number("hard_until")?,
         ended: flag("ended")?,
     })
 }
 
 /// An entry of the history; its columns begin with this prefix.
-pub(crate) fn past(row: &impl Columns, prefix: &str) -> Result<Past, Error> {
-    let name = |column| format!("{prefix}{column}");
+pub(crate) fn past(row: &impl Columns, prefix: &'static str) -> Result<Past, Error> {
+    let name = |column| named(prefix, column);
     let text = |column| there(row.text(&name(column)), column);
     let number = |column| there(row.number(&name(column)), column);
     let flag = |column| there(row.flag(&name(column)), column);
@@ -55,24 +60,10 @@ pub(crate) fn past(row: &impl Columns, prefix: &str) -> Result<Past, Error> {
     })
 }
 
-/// What is stored of a lock id.
-#[derive(Debug)]
-pub(crate) struct Trace {
-    pub lease: Option<LeaseRow>,
-    pub past: Option<Past>,
-    /// The highest generation of the swept rows of a type.
-    pub floor: Option<i64>,
-}
-
-impl Trace {
-    /// From one row with the columns of [`lease`] and [`past`], and `floor`.
-    pub(crate) fn of(row: &impl Columns) -> Result<Self, Error> {
-        let has_lease = row.bytes("lock_hash")?.is_some();
-        let has_past = row.bytes("past_lock_hash")?.is_some();
-        Ok(Trace {
-            lease: has_lease.then(|| lease(row)).transpose()?,
-            past: has_past.then(|| past(row, "past_")).transpose()?,
-            floor: row.number("floor")?,
-        })
+/// The name of a column with this prefix.
+fn named(prefix: &'static str, column: &'static str) -> Cow<'static, str> {
+    match prefix {
+        "" => Cow::Borrowed(column),
+        _ => Cow::Owned(format!("{prefix}{column}")),
     }
 }

@@ -1,17 +1,22 @@
-//! The tables of leases: the statements that lock, read and write rows.
+//! The tables of leases: the statements that look at rows, lock them, and write them.
 //!
-//! Rows are written as one JSON text, so that one statement with a constant text covers any number of them.
+//! A statement covers any number of rows: they are one parameter, a list in JSON.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
 
 use crate::clock::millis;
 use crate::db::columns::{Columns, there};
-use crate::db::{Bind, Column, Connection, LOCK, Row, RowLock, Sheet, Statement, Text};
+use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Statement, Text};
 use crate::error::DatabaseError;
-use crate::lease::engine::{LeaseRow, Place};
+use crate::lease::engine::{LeaseRow, Past, Place};
 use crate::lease::operations::LockHash;
 use crate::lease::{LockId, LockKey};
 use crate::store::Slice;
-use crate::store::leases::read::{Trace, lease, place};
-use crate::store::leases::{Found, Hold, Which, Writes};
+use crate::store::leases::found::Hold;
+use crate::store::leases::read::{lease, past, place};
+use crate::store::leases::write::{PlaceJson, Writes, hex, json};
 
 /// The columns of the lock table, as [`lease`] reads them.
 const LEASE: [Column; 17] = [
@@ -34,7 +39,7 @@ const LEASE: [Column; 17] = [
     Column::flag("ended"),
 ];
 
-/// Those of the history, as [`past`](super::past) reads them.
+/// Those of the history, as [`past`] reads them.
 const PAST: [Column; 17] = [
     Column::bytes("lock_hash"),
     Column::key("kind"),
@@ -57,65 +62,259 @@ const PAST: [Column; 17] = [
 
 const PLACE: &[Column] = LEASE.split_at(3).0;
 const FLOOR: [Column; 2] = [Column::key("kind"), Column::number("generation")];
+const ASKED: [Column; 3] = [Column::key("kind"), Column::key("id"), Column::bytes("lock_hash")];
 
-/// The text that selects rows `l` of the lock table, and the time as `clock`; `$1` is that of a test, or null.
-fn select(sheet: &Sheet, rows: &str) -> String {
-    let columns = Column::read(&LEASE, "l.", "", sheet);
-    match sheet.row_locks.as_ref().is_some_and(|locks| locks.computes_first) {
-        true => format!(
-            "with held as materialized (select {columns} from tenure_lock as l where {rows}{LOCK}) \
-             select held.*, {{now $1}} as clock from held"
-        ),
-        false => format!("select {{now $1}} as clock, {columns} from tenure_lock as l where {rows}"),
+/// A text for a list: `$1` is the list.
+///
+/// A database plans a statement for the number of its rows. One row has a text of its own, in which the number stands: PostgreSQL would
+/// otherwise plan each execution anew, because it expects more rows of a parameter.
+struct Listed {
+    one: Text,
+    many: Text,
+}
+
+/// The texts of a list, made with the place of its number.
+macro_rules! listed {
+    ($name:ident, $count:literal, $make:path) => {
+        static $name: Listed =
+            Listed { one: Text::made(|sheet| $make(sheet, "1")), many: Text::made(|sheet| $make(sheet, $count)) };
+    };
+}
+
+impl Listed {
+    /// For a list of this length. The number is the last parameter.
+    fn with<'v, const N: usize>(&'static self, values: [Bind<'v>; N], count: i64) -> Statement<'v> {
+        match count {
+            1 => self.one.with(values),
+            _ => self.many.with_last(values, count.into()),
+        }
     }
 }
 
-static EXCLUSIVE: Text = Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 and l.slot = {bytes}"));
-static EXCLUSIVE_OF: Text =
-    Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 and l.slot = {bytes} and l.generation = $4"));
-static IN_SLOT: Text = Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 and l.slot = $4"));
-static GENERATION: Text =
-    Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 and l.generation = $4 order by l.slot"));
-static SLOTS: Text =
-    Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 and l.slot <> {bytes} order by l.slot"));
-static ENDED_SLOTS: Text = Text::made(|sheet| {
-    select(
-        sheet,
-        "l.kind = $2 and l.id = $3 and l.slot <> {bytes} and (l.ended or l.expires_at <= {now $1}) order by l.slot",
-    )
-});
-static KEY: Text = Text::made(|sheet| select(sheet, "l.kind = $2 and l.id = $3 order by l.slot"));
-static LOCK_ID: Text = Text::made(|sheet| select(sheet, "l.lock_hash = $2"));
-static OWNER: Text = Text::made(|sheet| {
-    select(sheet, "{same l.owner_id $2} and not l.ended and l.expires_at > {now $1} order by l.lock_hash")
-});
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    /// The time after the last row was locked; `None` if nothing was asked.
+    pub clock: Option<i64>,
+    pub rows: Vec<LeaseRow>,
+    pub past: Vec<Past>,
+    /// The highest generations of swept rows, by type.
+    pub floors: Vec<(String, i64)>,
+}
 
-/// As [`LOCK_ID`], found by the primary key: the subqueries read without locking, before the row is looked up. So the index of lock ids is
-/// not locked, and the row may belong to another lock id by then.
-static LOCK_ID_BY_KEY: Text = Text::made(|sheet| {
-    select(
-        sheet,
-        "l.kind = (select other.kind from tenure_lock as other where other.lock_hash = $2)
-         and l.id = (select other.id from tenure_lock as other where other.lock_hash = $2)
-         and l.slot = (select other.slot from tenure_lock as other where other.lock_hash = $2)",
+/// What is asked about: the rows of a key, and what is stored of a lock id.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'o> {
+    pub key: Option<&'o LockKey>,
+    pub lock: Option<&'o LockHash>,
+}
+
+impl<'o> Asked<'o> {
+    pub(super) fn key(key: &'o LockKey) -> Self {
+        Asked { key: Some(key), lock: None }
+    }
+}
+
+#[derive(Serialize)]
+struct AskedJson<'o> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'o str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'o str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lock_hash: Option<String>,
+}
+
+impl<'o> From<&Asked<'o>> for AskedJson<'o> {
+    fn from(asked: &Asked<'o>) -> Self {
+        let Asked { key, lock } = *asked;
+        AskedJson { kind: key.map(LockKey::kind), id: key.map(LockKey::id), lock_hash: lock.map(|lock| hex(lock)) }
+    }
+}
+
+fn look_text(sheet: &Sheet, count: &str) -> String {
+    format!(
+        "select {{now $2}} as clock, {{key swept.kind}} as swept, swept.generation as floor, {}, {}, {}
+           from {}
+           left join tenure_lock as l on l.kind = new.kind and l.id = new.id
+           left join tenure_lock as other on other.lock_hash = new.lock_hash
+           left join tenure_lock_history as past on past.lock_hash = new.lock_hash
+           left join tenure_lock_floor as swept on swept.kind = new.kind",
+        Column::read(&LEASE, "l.", "", sheet),
+        Column::read(&LEASE, "other.", "other_", sheet),
+        Column::read(&PAST, "past.", "past_", sheet),
+        (sheet.list)("$1", count, &ASKED),
     )
-});
+}
+listed!(LOOK, "$3", look_text);
+
+/// Reads the rows of keys, and for lock ids their rows and their entries in the history, and the floors of the types. Takes no lock.
+pub(super) async fn look(db: &mut Connection, asked: &[Asked<'_>]) -> Result<Read, DatabaseError> {
+    let Some((list, count)) = json::<_, AskedJson<'_>>(asked) else { return Ok(Read::default()) };
+    let rows = db.read(LOOK.with([Bind::Text(&list), db.now()], count), RowLock::None).await?;
+    let mut read = Read::default();
+    for row in &rows {
+        read.tell(row)?;
+        row.get(|row| {
+            if row.bytes("lock_hash")?.is_some() {
+                read.rows.push(lease(row, "")?);
+            }
+            if row.bytes("other_lock_hash")?.is_some() {
+                read.rows.push(lease(row, "other_")?);
+            }
+            if row.bytes("past_lock_hash")?.is_some() {
+                read.past.push(past(row, "past_")?);
+            }
+            if let Some(floor) = row.number("floor")? {
+                read.floors.push((there(Columns::text(row, "swept"), "swept")?, floor));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(read)
+}
+
+impl Read {
+    fn tell(&mut self, row: &Row) -> Result<(), DatabaseError> {
+        let clock = row.get(|row| there(row.number("clock"), "clock"))?;
+        self.clock = self.clock.max(Some(clock));
+        Ok(())
+    }
+}
+
+/// The text that selects rows `l` of the lock table, and the time as `clock`; `$2` is that of a test, or null.
+fn select(sheet: &Sheet, rows: &str) -> String {
+    let columns = Column::read(&LEASE, "l.", "", sheet);
+    match &sheet.row_locks {
+        Some(locks) => (locks.with_clock)(&columns, rows, "$2"),
+        None => format!("select {{now $2}} as clock, {columns} from {rows}"),
+    }
+}
+
+/// By their primary key, so that no index is locked in which others search. In the order of the keys, so that two sessions cannot
+/// deadlock.
+fn lock_text(sheet: &Sheet, count: &str) -> String {
+    let list = (sheet.list)("$1", count, PLACE);
+    match sheet.slow_subqueries {
+        true => select(
+            sheet,
+            &format!(
+                "{list} straight_join tenure_lock as l force index (primary)
+                     on l.kind = new.kind and l.id = new.id and l.slot = new.slot"
+            ),
+        ),
+        false => select(
+            sheet,
+            &format!(
+                "tenure_lock as l where (l.kind, l.id, l.slot) in (select new.kind, new.id, new.slot from {list})
+                  order by l.kind, l.id, l.slot"
+            ),
+        ),
+    }
+}
+listed!(LOCK_PLACES, "$3", lock_text);
+
+/// Where a search locks the index that it uses, a subquery finds the primary keys first, without a lock. A row may belong to another lock id
+/// by the time at which it is locked.
+fn lock_ids_text(sheet: &Sheet, count: &str) -> String {
+    let list = (sheet.list)("$1", count, &[ASKED[2]]);
+    match sheet.slow_subqueries {
+        true => select(
+            sheet,
+            &format!(
+                "(select found.kind, found.id, found.slot
+                    from {list} straight_join tenure_lock as found on found.lock_hash = new.lock_hash
+                   order by found.kind, found.id, found.slot limit {count}) as place
+                 straight_join tenure_lock as l force index (primary)
+                     on l.kind = place.kind and l.id = place.id and l.slot = place.slot"
+            ),
+        ),
+        false => select(
+            sheet,
+            &format!(
+                "tenure_lock as l where l.lock_hash in (select new.lock_hash from {list}) order by l.kind, l.id, l.slot"
+            ),
+        ),
+    }
+}
+listed!(LOCK_IDS, "$3", lock_ids_text);
+
+impl Hold {
+    fn row_lock(self, waits: bool) -> RowLock {
+        match (self, waits) {
+            // Waits for changes of the key columns, which every end of a lease is, and not for heartbeats, where the database can tell.
+            (Hold::Guard, _) => RowLock::KeyShare,
+            (Hold::Change, true) => RowLock::NoKeyUpdate,
+            (Hold::Change, false) => RowLock::NoKeyUpdateSkipLocked,
+            (Hold::Replace, true) => RowLock::Update,
+            (Hold::Replace, false) => RowLock::SkipLocked,
+        }
+    }
+}
+
+/// Locks the rows of these places. If it does not wait, it skips those that another session has locked.
+pub(super) async fn lock(
+    db: &mut Connection,
+    places: &BTreeSet<Place>,
+    hold: Hold,
+    waits: bool,
+) -> Result<Read, DatabaseError> {
+    let places: Vec<&Place> = places.iter().collect();
+    let Some((list, count)) = json::<_, PlaceJson<'_>>(&places) else { return Ok(Read::default()) };
+    let statement = LOCK_PLACES.with([Bind::Text(&list), db.now()], count);
+    fetch(db, statement, hold.row_lock(waits)).await
+}
+
+/// As [`lock`], the rows of these lock ids.
+pub(super) async fn lock_ids(
+    db: &mut Connection,
+    locks: &BTreeSet<&LockHash>,
+    hold: Hold,
+    waits: bool,
+) -> Result<Read, DatabaseError> {
+    let asked: Vec<Asked<'_>> = locks.iter().map(|lock| Asked { key: None, lock: Some(lock) }).collect();
+    let Some((list, count)) = json::<_, AskedJson<'_>>(&asked) else { return Ok(Read::default()) };
+    let statement = LOCK_IDS.with([Bind::Text(&list), db.now()], count);
+    let mut read = fetch(db, statement, hold.row_lock(waits)).await?;
+    read.rows.retain(|row| locks.iter().any(|lock| row.lock == **lock));
+    Ok(read)
+}
+
+static OWNER: Text = Text::made(|sheet| select(sheet, "tenure_lock as l where {same l.owner_id $1} and not l.ended"));
+
+/// Reads the rows of an owner whose leases were not ended. Takes no lock.
+pub(super) async fn of_owner(db: &mut Connection, owner: &str) -> Result<Read, DatabaseError> {
+    let statement = OWNER.with([owner.into(), db.now()]);
+    fetch(db, statement, RowLock::None).await
+}
+
+async fn fetch(db: &mut Connection, statement: Statement<'_>, lock: RowLock) -> Result<Read, DatabaseError> {
+    let rows = db.read(statement, lock).await?;
+    let mut read = Read { rows: Vec::with_capacity(rows.len()), ..Read::default() };
+    for row in &rows {
+        read.tell(row)?;
+        read.rows.push(row.get(|row| lease(row, ""))?);
+    }
+    Ok(read)
+}
 
 /// The expiry has no index, so a sweep reads all rows, in the order of the primary key. The end of the slice is a condition of its own;
 /// otherwise the primary key could not use it. Between the two ends there are at most `limit` rows: that informs the planner.
 static OLD: Text = Text::made(|sheet| {
     select(
         sheet,
-        "l.expires_at <= {now $1} - $2 and ({text $3} is null or l.kind = $3)
-         and {after l.kind l.id l.slot $4 $5 $6} and {upto l.kind l.id l.slot $8 $9 $10}
-         order by l.kind, l.id, l.slot limit $7",
+        "tenure_lock as l
+          where l.expires_at <= {now $2} - $1 and ({text $3} is null or l.kind = $3)
+            and {after l.kind l.id l.slot $4 $5 $6} and {upto l.kind l.id l.slot $8 $9 $10}
+          order by l.kind, l.id, l.slot limit $7",
     )
 });
 static OLD_OF_LAST_SLICE: Text = Text::made(|sheet| {
     select(
         sheet,
-        "l.expires_at <= {now $1} - $2 and ({text $3} is null or l.kind = $3)
-         and {after l.kind l.id l.slot $4 $5 $6} order by l.kind, l.id, l.slot limit $7",
+        "tenure_lock as l
+          where l.expires_at <= {now $2} - $1 and ({text $3} is null or l.kind = $3)
+            and {after l.kind l.id l.slot $4 $5 $6} order by l.kind, l.id, l.slot limit $7",
     )
 });
 static END_OF_SLICE: Text = Text::new(
@@ -124,125 +323,24 @@ static END_OF_SLICE: Text = Text::new(
       order by l.kind, l.id, l.slot limit 1 offset $5",
 );
 
-static TRACE: Text = Text::made(|sheet| {
-    format!(
-        "select {{now $1}} as clock, swept.generation as floor, {}, {}
-           from (select 1 as one) as one
-           left join tenure_lock as l on l.lock_hash = $2
-           left join tenure_lock_history as past on past.lock_hash = $2
-           left join tenure_lock_floor as swept on swept.kind = $3",
-        Column::read(&LEASE, "l.", "", sheet),
-        Column::read(&PAST, "past.", "past_", sheet)
-    )
-});
-
-impl Hold {
-    fn row_lock(self, which: Which<'_>) -> RowLock {
-        match (self, which) {
-            (Hold::No, _) => RowLock::None,
-            (_, Which::EndedSlots(_) | Which::Old { .. }) => RowLock::SkipLocked,
-            // Waits for changes of the key columns, which every end of a lease is, and not for heartbeats, where the database can tell.
-            (Hold::Guard, _) => RowLock::KeyShare,
-            (Hold::Change, _) => RowLock::NoKeyUpdate,
-            (Hold::Replace, _) => RowLock::Update,
-        }
-    }
-}
-
-/// Selects rows of the lock table.
-///
-/// Rows are locked by their primary key where a search would lock the index that it uses, so that sessions that find them by different
-/// indexes cannot deadlock.
-pub(super) async fn leases(
-    db: &mut Connection,
-    which: Which<'_>,
-    hold: Hold,
-) -> Result<Found<LeaseRow>, DatabaseError> {
-    let (lock, now) = (hold.row_lock(which), db.now());
-    let by_key = lock != RowLock::None && db.sheet().row_locks.as_ref().is_some_and(|locks| locks.index_entries);
-    let statement = match which {
-        Which::Exclusive(key) => EXCLUSIVE.with([now, Bind::Key(key.kind()), Bind::Key(key.id())]),
-        Which::ExclusiveOf(key, generation) => {
-            EXCLUSIVE_OF.with([now, Bind::Key(key.kind()), Bind::Key(key.id()), generation.into()])
-        }
-        Which::Generation(key, generation) => {
-            let select = GENERATION.with([now, Bind::Key(key.kind()), Bind::Key(key.id()), generation.into()]);
-            if by_key {
-                let seen = fetch(db, select, RowLock::None, lease).await?;
-                return lock_each(db, seen, lock).await;
-            }
-            select
-        }
-        Which::Slots(key) => SLOTS.with([now, Bind::Key(key.kind()), Bind::Key(key.id())]),
-        Which::EndedSlots(key) => ENDED_SLOTS.with([now, Bind::Key(key.kind()), Bind::Key(key.id())]),
-        Which::Old { slice, after, upto } => {
-            let (age, most) = (millis(slice.older_than).into(), i64::from(slice.most).into());
-            let [kind, id, slot] = place_values(after);
-            let of = Bind::key(slice.kind);
-            match upto.map(place_values) {
-                Some([to, to_id, to_slot]) => OLD.with([now, age, of, kind, id, slot, most, to, to_id, to_slot]),
-                None => OLD_OF_LAST_SLICE.with([now, age, of, kind, id, slot, most]),
-            }
-        }
-        Which::Key(key) => KEY.with([now, Bind::Key(key.kind()), Bind::Key(key.id())]),
-        Which::Lock(hash) if by_key => {
-            let mut found = fetch(db, LOCK_ID_BY_KEY.with([now, Bind::Bytes(hash)]), lock, lease).await?;
-            // It may belong to another lock id since the subqueries found it.
-            found.rows.retain(|row| row.lock == hash);
-            return Ok(found);
-        }
-        Which::Lock(hash) => LOCK_ID.with([now, Bind::Bytes(hash)]),
-        Which::Owner(owner) => {
-            let select = OWNER.with([now, owner.into()]);
-            if by_key {
-                let seen = fetch(db, select, RowLock::None, lease).await?;
-                return lock_each(db, seen, lock).await;
-            }
-            select
-        }
-    };
-    fetch(db, statement, lock, lease).await
-}
-
 fn place_values(place: &Place) -> [Bind<'_>; 3] {
     [Bind::Key(place.key.kind()), Bind::Key(place.key.id()), Bind::Bytes(&place.slot)]
 }
 
-/// Locks rows that were found without a lock, each by its primary key.
-async fn lock_each(
+/// Locks the rows of a slice, in the order of their places, whose expiry is this long ago, and which no other session has locked.
+pub(super) async fn old(
     db: &mut Connection,
-    seen: Found<LeaseRow>,
-    lock: RowLock,
-) -> Result<Found<LeaseRow>, DatabaseError> {
-    let mut found = Found { rows: Vec::with_capacity(seen.rows.len()), clock: seen.clock };
-    for row in seen.rows {
-        let [kind, id, slot] = place_values(&row.place);
-        let locked = fetch(db, IN_SLOT.with([db.now(), kind, id, slot]), lock, lease).await?;
-        found.rows.extend(locked.rows);
-        found.clock = found.clock.max(locked.clock);
-    }
-    Ok(found)
-}
-
-/// What is stored of a lock id: its row, its entry in the history, and the floor of the generations of this type. Takes no lock.
-pub(super) async fn trace(db: &mut Connection, lock: &LockHash, kind: &str) -> Result<Found<Trace>, DatabaseError> {
-    fetch(db, TRACE.with([db.now(), Bind::Bytes(lock), Bind::Key(kind)]), RowLock::None, Trace::of).await
-}
-
-async fn fetch<T>(
-    db: &mut Connection,
-    statement: Statement<'_>,
-    lock: RowLock,
-    read: fn(&Row) -> Result<T, sqlx::Error>,
-) -> Result<Found<T>, DatabaseError> {
-    let rows = db.read(statement, lock).await?;
-    let mut found = Found { rows: Vec::with_capacity(rows.len()), clock: None };
-    for row in &rows {
-        let clock = row.get(|row| there(row.number("clock"), "clock"))?;
-        found.rows.push(row.get(read)?);
-        found.clock = found.clock.max(Some(clock));
-    }
-    Ok(found)
+    slice: &Slice<'_>,
+    after: &Place,
+    upto: Option<&Place>,
+) -> Result<Read, DatabaseError> {
+    let (age, now, most) = (millis(slice.older_than).into(), db.now(), i64::from(slice.most).into());
+    let ([kind, id, slot], of) = (place_values(after), Bind::key(slice.kind));
+    let statement = match upto.map(place_values) {
+        Some([to, to_id, to_slot]) => OLD.with([age, now, of, kind, id, slot, most, to, to_id, to_slot]),
+        None => OLD_OF_LAST_SLICE.with([age, now, of, kind, id, slot, most]),
+    };
+    fetch(db, statement, RowLock::SkipLocked).await
 }
 
 /// The last place of the slice that begins after this one; `None`: it is the last slice.
@@ -256,45 +354,45 @@ pub(super) async fn end_of_slice(
     rows.first().map(|row| row.get(place)).transpose()
 }
 
-/// The rows of a JSON text `$1` as rows `new`; `$2` is their number.
-fn list(sheet: &Sheet, columns: &[Column]) -> String {
-    (sheet.list)("$1", "$2", columns)
-}
-
-static FLOORS: Text = Text::made(|sheet| {
+fn floors_text(sheet: &Sheet, count: &str) -> String {
     format!(
         "insert into tenure_lock_floor (kind, generation) select new.kind, new.generation from {} where true order by new.kind
          {{on_conflict kind}} generation = {{greatest}}(tenure_lock_floor.generation, {{new generation}})",
-        list(sheet, &FLOOR)
+        (sheet.list)("$1", count, &FLOOR)
     )
-});
+}
+listed!(FLOORS, "$2", floors_text);
 
 /// Where a subquery would run for each row, the primary key is forced: a scan of a small table would wait for the rows of others.
-static DELETE: Text = Text::made(|sheet| match sheet.slow_subqueries {
-    true => format!(
-        "delete l from {} straight_join tenure_lock as l force index (primary)
+fn delete_text(sheet: &Sheet, count: &str) -> String {
+    match sheet.slow_subqueries {
+        true => format!(
+            "delete l from {} straight_join tenure_lock as l force index (primary)
              on l.kind = new.kind and l.id = new.id and l.slot = new.slot",
-        list(sheet, PLACE)
-    ),
-    false => format!(
-        "delete from tenure_lock where (kind, id, slot) in (select new.kind, new.id, new.slot from {})",
-        list(sheet, PLACE)
-    ),
-});
+            (sheet.list)("$1", count, PLACE)
+        ),
+        false => format!(
+            "delete from tenure_lock where (kind, id, slot) in (select new.kind, new.id, new.slot from {})",
+            (sheet.list)("$1", count, PLACE)
+        ),
+    }
+}
+listed!(DELETE, "$2", delete_text);
 
 /// An entry for a lock id that already has one is not written.
-static RECORD: Text = Text::made(|sheet| {
+fn record_text(sheet: &Sheet, count: &str) -> String {
     let columns = Column::names(&PAST, "");
     let values = Column::names(&PAST, "new.");
-    let list = list(sheet, &PAST);
+    let list = (sheet.list)("$1", count, &PAST);
     format!(
         "insert into tenure_lock_history ({columns}) select {values} from {list} where true
          {{or_nothing tenure_lock_history lock_hash}}"
     )
-});
+}
+listed!(RECORD, "$2", record_text);
 
-static UPDATE: Text = Text::made(|sheet| {
-    let (list, own) = (list(sheet, &LEASE), &LEASE[PLACE.len()..]);
+fn update_text(sheet: &Sheet, count: &str) -> String {
+    let (list, own) = ((sheet.list)("$1", count, &LEASE), &LEASE[PLACE.len()..]);
     let set = |prefix: &str| {
         let set = own.iter().map(|column| format!("{prefix}{0} = new.{0}", column.name));
         set.collect::<Vec<_>>().join(", ")
@@ -311,17 +409,19 @@ static UPDATE: Text = Text::made(|sheet| {
             set("")
         ),
     }
-});
+}
+listed!(UPDATE, "$2", update_text);
 
 /// In the order of their keys, in which other sessions insert them, too.
-static INSERT: Text = Text::made(|sheet| {
+fn insert_text(sheet: &Sheet, count: &str) -> String {
     let (columns, values) = (Column::names(&LEASE, ""), Column::names(&LEASE, "new."));
-    let list = list(sheet, &LEASE);
+    let list = (sheet.list)("$1", count, &LEASE);
     format!("insert into tenure_lock ({columns}) select {values} from {list} order by new.kind, new.id, new.slot")
-});
+}
+listed!(INSERT, "$2", insert_text);
 
-/// Writes rows. Returns false if another session inserted one of them first; then the transaction must be rolled back.
-pub(super) async fn write(db: &mut Connection, writes: &Writes) -> Result<bool, DatabaseError> {
+/// Writes rows. If another session inserted one of them first, the transaction has to be rolled back.
+pub(super) async fn write(db: &mut Connection, writes: &Writes) -> Result<(), DatabaseError> {
     for (text, rows) in [
         (&FLOORS, writes.floors()),
         (&DELETE, writes.deleted()),
@@ -330,13 +430,12 @@ pub(super) async fn write(db: &mut Connection, writes: &Writes) -> Result<bool, 
         (&INSERT, writes.inserted()),
     ] {
         let Some((rows, count)) = rows else { continue };
-        match db.write(text.with([Bind::Text(&rows), count.into()])).await {
-            Ok(_) => {}
-            Err(error) if error.is_duplicate() => return Ok(false),
-            Err(error) => return Err(error),
-        }
+        match db.write(text.with([Bind::Text(&rows)], count)).await {
+            Err(error) if error.is_duplicate() => return Err(DatabaseError::SerializationFailure),
+            written => written?,
+        };
     }
-    Ok(true)
+    Ok(())
 }
 
 /// A row without an owner, under a lock id that no client has. The generations of a swept key continue.

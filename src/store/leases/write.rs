@@ -1,13 +1,14 @@
 //! The rows that an operation writes, as JSON: so one statement with a constant text writes any number of them.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use crate::lease::engine::{Changes, LeaseRow, Past, Place, Rows};
+use crate::lease::engine::{Changes, LeaseRow, Past, Place};
 
-/// The rows to write. A row that was loaded is updated or deleted, and is locked; any other row is inserted, which another session may have
-/// done first.
+/// The rows to write. A locked row is updated or deleted; any other row is inserted, which another session may have done first.
 #[derive(Debug, Default)]
-pub(crate) struct Writes {
+pub(super) struct Writes {
     deleted: Vec<Place>,
     updated: Vec<LeaseRow>,
     inserted: Vec<LeaseRow>,
@@ -17,51 +18,43 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// The changes of these rows.
-    pub(super) fn of(changes: Changes, rows: &Rows) -> Self {
+    /// Changes, when these rows are locked.
+    pub(super) fn of(changes: Changes, locked: &BTreeSet<Place>) -> Self {
         let floors = changes.floors.into_iter().collect();
         let mut writes = Writes { past: changes.past, floors, ..Writes::default() };
         for (place, row) in changes.leases {
-            match (rows.leases.get(&place), row) {
-                (Some(_), None) => writes.deleted.push(place),
-                (Some(before), Some(row)) if *before != row => writes.updated.push(row),
-                (None, Some(row)) => writes.inserted.push(row),
-                (Some(_), Some(_)) | (None, None) => {}
+            match (locked.contains(&place), row) {
+                (true, None) => writes.deleted.push(place),
+                (true, Some(row)) => writes.updated.push(row),
+                (false, Some(row)) => writes.inserted.push(row),
+                (false, None) => {}
             }
         }
         writes
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.deleted.is_empty()
-            && self.updated.is_empty()
-            && self.inserted.is_empty()
-            && self.past.is_empty()
-            && self.floors.is_empty()
-    }
-
     /// Floors to raise, by type.
-    pub(crate) fn floors(&self) -> Option<(String, i64)> {
+    pub(super) fn floors(&self) -> Option<(String, i64)> {
         json::<_, FloorJson<'_>>(&self.floors)
     }
 
     /// Rows of the lock table to delete, as JSON, and their number; `None` if there are none.
-    pub(crate) fn deleted(&self) -> Option<(String, i64)> {
+    pub(super) fn deleted(&self) -> Option<(String, i64)> {
         json::<_, PlaceJson<'_>>(&self.deleted)
     }
 
     /// Rows of the lock table to update.
-    pub(crate) fn updated(&self) -> Option<(String, i64)> {
+    pub(super) fn updated(&self) -> Option<(String, i64)> {
         json::<_, LeaseJson<'_>>(&self.updated)
     }
 
     /// Rows of the lock table to insert, in the order of their keys.
-    pub(crate) fn inserted(&self) -> Option<(String, i64)> {
+    pub(super) fn inserted(&self) -> Option<(String, i64)> {
         json::<_, LeaseJson<'_>>(&self.inserted)
     }
 
     /// Entries to append to the history.
-    pub(crate) fn past(&self) -> Option<(String, i64)> {
+    pub(super) fn past(&self) -> Option<(String, i64)> {
         json::<_, PastJson<'_>>(&self.past)
     }
 }
@@ -168,10 +161,16 @@ impl<'r> From<&'r Past> for PastJson<'r> {
 
 /// As [`LeaseJson`], the key of a row.
 #[derive(Serialize)]
-struct PlaceJson<'r> {
+pub(super) struct PlaceJson<'r> {
     kind: &'r str,
     id: &'r str,
     slot: String,
+}
+
+impl<'r> From<&&'r Place> for PlaceJson<'r> {
+    fn from(place: &&'r Place) -> Self {
+        PlaceJson::from(*place)
+    }
 }
 
 impl<'r> From<&'r Place> for PlaceJson<'r> {
@@ -193,21 +192,15 @@ impl<'r> From<&'r (String, i64)> for FloorJson<'r> {
     }
 }
 
-fn json<'r, R, J: From<&'r R> + Serialize>(rows: &'r [R]) -> Option<(String, i64)> {
+/// Rows as a JSON text, and their number; `None` if there are none.
+pub(super) fn json<'r, R, J: From<&'r R> + Serialize>(rows: &'r [R]) -> Option<(String, i64)> {
     let count = i64::try_from(rows.len()).ok().filter(|count| *count > 0)?;
-    Some((serde_json::json!(rows.iter().map(J::from).collect::<Vec<J>>()).to_string(), count))
+    serde_json::to_string(&rows.iter().map(J::from).collect::<Vec<J>>()).ok().map(|text| (text, count))
 }
 
 /// As hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    push_hex(&mut text, bytes);
-    text
-}
-
-/// Appends hexadecimal digits, without an allocation for each byte: a batch has thousands.
-pub(crate) fn push_hex(text: &mut String, bytes: &[u8]) {
+pub(super) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
-    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
