@@ -156,6 +156,7 @@ macro_rules! conformance {
                 leaving_an_advisory_lease_keeps_the_others,
                 breaking_an_advisory_lease_ends_that_one_only,
                 concurrent_advisory_leases_have_distinct_generations,
+                advisory_leases_beside_an_exclusive_one_have_distinct_generations,
                 advisory_resume_and_new_lease_see_each_other;
             waiting:
                 waiter_acquires_a_released_broken_or_expired_lock,

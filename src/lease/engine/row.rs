@@ -132,19 +132,19 @@ impl LeaseRow {
         self.expires_at = self.expires_at.max(expires_at.min(self.hard_until));
     }
 
-    /// A heartbeat, with the time since the last input.
+    /// A heartbeat, with the time since the last input: the expiry is set to now + ttl, within the limits, never backwards.
     pub(super) fn keep(&mut self, idle: Duration, now: i64) {
         self.active_at = self.active_at.max(now.saturating_sub(bounded(idle)));
         self.keep_until(i64::MAX, now);
     }
 
-    /// Moves the expiry. The person requested it, so it counts as an input.
+    /// Adds to the expiry, within now + ttl and the limits, never backwards. The person requested it, so it counts as an input.
     pub(super) fn extend(&mut self, by: Duration, now: i64) {
         self.active_at = self.active_at.max(now);
         self.keep_until(self.expires_at.saturating_add(bounded(by)), now);
     }
 
-    /// Brings the expiry forward.
+    /// Brings the expiry forward: a page does so when the user leaves it. The next heartbeat reverses it.
     pub(super) fn expire_within(&mut self, within: Duration, now: i64) {
         self.expires_at = self.expires_at.min(now.saturating_add(bounded(within)));
     }
@@ -157,7 +157,7 @@ impl LeaseRow {
         self.expires_at = self.expires_at.max(until.min(most));
     }
 
-    /// Every heartbeat gets a later time than the first one: a lease that had a heartbeat is not given back.
+    /// Every heartbeat gets a later time than the grant, by which `undo_grant` knows a lease that had none.
     fn mark_active(&mut self, now: i64) {
         self.last_active = now.saturating_add(i64::from(self.since == now));
     }

@@ -19,6 +19,7 @@ use crate::store::ATTEMPTS;
 use crate::store::own::again;
 use found::Found;
 pub(crate) use read::{lease, past};
+pub(in crate::store) use rows::LEASE;
 pub(crate) use rows::make;
 pub(crate) use sweep::sweep;
 use write::Writes;
@@ -47,19 +48,7 @@ async fn attempt(
     operations: &[&Operation],
     waits: bool,
 ) -> Result<Vec<Option<Answer>>, DatabaseError> {
-    let mut answers: Vec<Option<Answer>> = operations.iter().map(|_| None).collect();
-    // Read first: a refusal must neither write nor wait for another session's save.
-    let first: Vec<&Operation> = operations.iter().copied().filter(|operation| is_looked_at_first(operation)).collect();
-    let mut seen = Found::default();
-    if !first.is_empty() {
-        seen.look(&mut database.own_reader().await?, &first).await?;
-        for (answer, operation) in answers.iter_mut().zip(operations).filter(|(_, of)| is_looked_at_first(of)) {
-            *answer = match decide(operation, &seen.rows, seen.now) {
-                Ok((decided, changes)) if changes.are_none() => Some(decided),
-                _ => None,
-            };
-        }
-    }
+    let (mut answers, seen) = look_first(database, operations).await?;
     let open: Vec<usize> = (0..operations.len()).filter(|&at| answers[at].is_none()).collect();
     if open.is_empty() {
         return Ok(answers);
@@ -83,6 +72,23 @@ async fn attempt(
         answers[at] = decided;
     }
     Ok(answers)
+}
+
+/// Looks at the rows of operations that may be answered by that: a refusal must neither write nor wait for another session's save.
+async fn look_first(
+    database: &Backend,
+    operations: &[&Operation],
+) -> Result<(Vec<Option<Answer>>, Found), DatabaseError> {
+    let first: Vec<&Operation> = operations.iter().copied().filter(|operation| is_looked_at_first(operation)).collect();
+    let mut seen = Found::default();
+    if !first.is_empty() {
+        seen.look(&mut database.own_reader().await?, &first).await?;
+    }
+    let answer = |operation: &&Operation| {
+        let decided = is_looked_at_first(operation).then(|| decide(operation, &seen.rows, seen.now))?;
+        decided.ok().filter(|(_, changes)| changes.are_none()).map(|(answer, _)| answer)
+    };
+    Ok((operations.iter().map(answer).collect(), seen))
 }
 
 /// Whether it may be answered by a look without a lock: it only reads, or it may be refused because of the lease of another.
