@@ -19,13 +19,14 @@ pub(crate) enum Flavour {
 }
 
 impl Flavour {
-    /// Rolls back the transaction, and resets the settings of `begin`. Harmless without a transaction.
+    /// Rolls back the transaction, and resets the settings of `begin`. Harmless without a transaction. (The cast: of a signed and an
+    /// unsigned number, `coalesce` makes a decimal, which MySQL refuses for the setting.)
     pub(crate) fn roll_back(self) -> &'static str {
         match self {
             Flavour::MariaDb => "rollback; set autocommit = 1",
             Flavour::MySql => {
                 "rollback; set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default, \
-                 wait_timeout = coalesce(@tenure_idle, @@global.wait_timeout)"
+                 wait_timeout = cast(coalesce(@tenure_idle, @@global.wait_timeout) as unsigned)"
             }
         }
     }
@@ -42,7 +43,7 @@ impl Flavour {
             (Flavour::MySql, ..) => {
                 "release savepoint tenure; commit; \
                  set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default, \
-                 wait_timeout = coalesce(@tenure_idle, @@global.wait_timeout)"
+                 wait_timeout = cast(coalesce(@tenure_idle, @@global.wait_timeout) as unsigned)"
             }
         }
     }
