@@ -101,6 +101,13 @@ pub(super) struct Found {
 impl Found {
     /// Reads what operations depend on, and locks nothing.
     pub(super) async fn look(&mut self, db: &mut Connection, operations: &[&Operation]) -> Result<(), DatabaseError> {
+        if operations.is_empty() {
+            return Ok(());
+        }
+        // What is not locked may have changed, or been deleted.
+        let Found { rows, locked, .. } = self;
+        rows.leases.retain(|place, _| locked.contains(place));
+        self.known.clear();
         self.ask(db, &operations.iter().filter_map(|operation| asked(operation)).collect::<Vec<_>>()).await?;
         for operation in operations {
             if let Operation::ReleaseAll { owner } = operation {
@@ -131,13 +138,12 @@ impl Found {
         proof(operation).is_some_and(|proof| live(&self.rows, proof, self.now).is_some())
     }
 
-    /// Adds what was read without a lock. A locked row stays as it is.
+    /// Adds what was read without a lock. A locked row stays as it is, and so does one that was read a moment before: the row of a lock id and
+    /// its entry in the history are of one moment, and the row of its key is read later.
     fn add(&mut self, read: Read) {
         self.tell(read.clock);
         for row in read.rows {
-            if !self.locked.contains(&row.place) {
-                self.rows.leases.insert(row.place.clone(), row);
-            }
+            self.rows.leases.entry(row.place.clone()).or_insert(row);
         }
         self.rows.past.extend(read.past.into_iter().map(|past| (past.lock.clone(), past)));
         self.rows.floors.extend(read.floors);
@@ -209,22 +215,22 @@ impl Found {
             let place = Place::exclusive(key);
             self.locked.contains(&place) && !changed.contains(&place)
         };
+        let locked = |lock: &LockHash| self.rows.of_lock(lock).filter(|row| self.locked.contains(&row.place));
         let is_valid = |operation: &Operation| match operation {
             // The other leases on the key do not change its row while an exclusive lease is alive.
             Operation::Take(request) if !request.policy.is_exclusive() => false,
             Operation::Take(request) | Operation::TakeOver { request, .. } => is_same(&request.key),
             Operation::KeyState(key) => self.locked.contains(&Place::exclusive(key)),
-            Operation::UndoGrant { lock, .. } => self.rows.of_lock(lock).is_some(),
-            Operation::Resume { proof, .. } => self.rows.of_lock(&proof.lock).is_some_and(|row| !row.ended),
+            Operation::UndoGrant { lock, .. } => locked(lock).is_some(),
+            Operation::Resume { proof, key } => {
+                locked(&proof.lock).is_some_and(|row| !row.ended && row.place.key == *key && proof.is_by(&row.owner.id))
+            }
+            _ if proof(operation).is_some_and(|proof| locked(&proof.lock).is_none()) => false,
             _ if proof(operation).is_some() => self.is_live(operation),
             // Their rows were looked at, and those that are not locked must not be changed.
             _ => true,
         };
         let again: Vec<&Operation> = operations.iter().copied().filter(|operation| !is_valid(operation)).collect();
-        // Rows that are not locked may have been deleted.
-        let keys: BTreeSet<&LockKey> = again.iter().filter_map(|operation| asked(operation)?.key).collect();
-        let Found { rows, locked, .. } = self;
-        rows.leases.retain(|place, _| locked.contains(place) || !keys.contains(&place.key));
         self.look(db, &again).await
     }
 
