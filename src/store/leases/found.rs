@@ -104,10 +104,7 @@ impl Found {
         if operations.is_empty() {
             return Ok(());
         }
-        // What is not locked may have changed, or been deleted.
-        let Found { rows, locked, .. } = self;
-        rows.leases.retain(|place, _| locked.contains(place));
-        self.known.clear();
+        self.forget(operations);
         self.ask(db, &operations.iter().filter_map(|operation| asked(operation)).collect::<Vec<_>>()).await?;
         for operation in operations {
             if let Operation::ReleaseAll { owner } = operation {
@@ -131,6 +128,18 @@ impl Found {
             self.add(rows::look(db, asked).await?);
         }
         Ok(())
+    }
+
+    /// Forgets the rows of operations that are not locked: they may have changed, or been deleted.
+    fn forget(&mut self, operations: &[&Operation]) {
+        let asked: Vec<Asked<'_>> = operations.iter().filter_map(|operation| asked(operation)).collect();
+        let keys: BTreeSet<&LockKey> = asked.iter().filter_map(|asked| asked.key).collect();
+        let locks: BTreeSet<&[u8]> = asked.iter().filter_map(|asked| asked.lock.map(|lock| &lock[..])).collect();
+        let Found { rows, locked, known, .. } = self;
+        rows.leases.retain(|place, row| {
+            locked.contains(place) || !keys.contains(&place.key) && !locks.contains(&row.lock[..])
+        });
+        known.clear();
     }
 
     /// Whether the row of a presented lock id is its live lease.
