@@ -28,13 +28,9 @@ pub(super) enum Strength {
 fn by_lock_id(operation: &Operation) -> Option<(&LockHash, Strength)> {
     match operation {
         Operation::Check(proof) => Some((&proof.lock, Strength::Guard)),
-        Operation::Keep(proof, _)
-        | Operation::Extend(proof, _)
-        | Operation::ExpireWithin(proof, _)
-        | Operation::Release(proof) => Some((&proof.lock, Strength::Change)),
         Operation::UndoGrant { lock, .. } => Some((lock, Strength::Replace)),
         Operation::Resume { proof, .. } => Some((&proof.lock, Strength::Replace)),
-        _ => None,
+        _ => proof(operation).map(|proof| (&proof.lock, Strength::Change)),
     }
 }
 
@@ -104,8 +100,9 @@ impl Found {
         if operations.is_empty() {
             return Ok(());
         }
-        self.forget(operations);
-        self.ask(db, &operations.iter().filter_map(|operation| asked(operation)).collect::<Vec<_>>()).await?;
+        let questions: Vec<Asked<'_>> = operations.iter().filter_map(|operation| asked(operation)).collect();
+        self.forget(&questions);
+        self.ask(db, &questions).await?;
         for operation in operations {
             if let Operation::ReleaseAll { owner } = operation {
                 self.add(rows::of_owner(db, owner).await?);
@@ -130,9 +127,8 @@ impl Found {
         Ok(())
     }
 
-    /// Forgets the rows of operations that are not locked: they may have changed, or been deleted.
-    fn forget(&mut self, operations: &[&Operation]) {
-        let asked: Vec<Asked<'_>> = operations.iter().filter_map(|operation| asked(operation)).collect();
+    /// Forgets the rows that are asked about and not locked: they may have changed, or been deleted.
+    fn forget(&mut self, asked: &[Asked<'_>]) {
         let keys: BTreeSet<&LockKey> = asked.iter().filter_map(|asked| asked.key).collect();
         let locks: BTreeSet<&[u8]> = asked.iter().filter_map(|asked| asked.lock.map(|lock| &lock[..])).collect();
         let Found { rows, locked, known, .. } = self;
@@ -234,10 +230,8 @@ impl Found {
             Operation::Resume { proof, key } => {
                 locked(&proof.lock).is_some_and(|row| !row.ended && row.place.key == *key && proof.is_by(&row.owner.id))
             }
-            _ if proof(operation).is_some_and(|proof| locked(&proof.lock).is_none()) => false,
-            _ if proof(operation).is_some() => self.is_live(operation),
-            // Their rows were looked at, and those that are not locked must not be changed.
-            _ => true,
+            // Without a lock id: the rows were looked at, and those that are not locked must not be changed.
+            _ => proof(operation).is_none_or(|proof| locked(&proof.lock).is_some() && self.is_live(operation)),
         };
         let again: Vec<&Operation> = operations.iter().copied().filter(|operation| !is_valid(operation)).collect();
         self.look(db, &again).await
