@@ -16,10 +16,12 @@ mod commands;
 mod compare;
 mod conflict;
 mod edit;
+mod face;
 mod fields;
 mod flash;
 mod form;
 mod frame;
+mod history;
 mod icon;
 mod input;
 mod kept;
@@ -32,6 +34,7 @@ mod order;
 mod orders;
 mod outcome;
 mod password;
+mod picture;
 mod posted;
 mod problem;
 mod read;
@@ -69,6 +72,8 @@ pub fn router() -> Router<Shop> {
         .route("/account/password", get(password::show).post(password::change))
         .route("/orders", get(orders::show))
         .route("/orders/{no}", get(order::show))
+        .route("/orders/{no}/history/{version}", get(history::order))
+        .route("/orders/{no}/note/history/{version}", get(history::note))
         .route("/orders/{no}/shipping", get(shipping::show).post(shipping::save))
         .route("/orders/{no}/beat", post(beat::beat))
         .route("/orders/{no}/now", get(now::order))
@@ -93,11 +98,13 @@ pub fn router() -> Router<Shop> {
         .method_not_allowed_fallback(|frame: Frame| async { problem::method_not_allowed(frame) })
 }
 
-/// The style sheet and the icons, which need no session.
+/// The style sheet, the font and the icons, which need no session.
 pub fn assets() -> Router<Shop> {
     Router::new()
         .route("/assets/shop.css", get(assets::style))
         .route("/assets/icons.svg", get(assets::icons))
+        .route("/assets/products.svg", get(assets::products))
+        .route("/assets/shop-sans-1.woff2", get(assets::font))
         .route("/favicon.svg", get(assets::favicon))
 }
 

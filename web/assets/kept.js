@@ -48,3 +48,17 @@ export function count(field) {
 	field.addEventListener("input", say);
 	say();
 }
+
+/** Says how many of a form's choices are still open. Without scripts, the page says how many there are. */
+export function choices(box) {
+	const form = box.closest("form");
+	const names = new Set(Array.from(form.querySelectorAll("input[type=radio][required]"), ({ name }) => CSS.escape(name)));
+	const show = () => {
+		const left = [...names].filter((name) => !form.querySelector(`[name=${name}]:checked`)).length;
+		const words = left ? box.dataset.textLeft : box.dataset.textDone;
+		box.textContent = words.replace("{left}", left).replace("{all}", names.size);
+		box.toggleAttribute("data-tenure-done", !left);
+	};
+	form.addEventListener("change", show);
+	show();
+}

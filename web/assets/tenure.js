@@ -2,7 +2,7 @@
 // save.js sends it, kept.js is about text whose form is gone.
 
 import { bare, post } from "./form.js";
-import { count, showKept } from "./kept.js";
+import { choices, count, showKept } from "./kept.js";
 import { keepLease, WAIT_MS } from "./lease.js";
 import { go, saveFrom } from "./save.js";
 import { draftsOf, erase, keepText } from "./text.js";
@@ -41,6 +41,7 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 
 for (const box of all("[data-tenure-kept]")) showKept(box);
 for (const field of all("[data-tenure-count]")) count(field);
+for (const box of all("[data-tenure-choices]")) choices(box);
 
 // Signing out erases the drafts when the page is left, and says so before: a person who stays has lost nothing.
 let leaving;

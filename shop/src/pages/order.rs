@@ -63,6 +63,11 @@ impl OrderPage {
         each_person_once(&self.view.note_editors)
     }
 
+    /// The version of the note, to compare the earlier ones with.
+    fn note_version(&self) -> i64 {
+        self.view.note.as_ref().map_or(0, |note| note.version().number())
+    }
+
     /// Who made a change; what the demo came with has no author.
     fn author(&self, change: &Change) -> Option<Html> {
         let by = change.by.as_ref()?;

@@ -40,6 +40,11 @@ impl Html {
         Html(format!(r#"<span class="dim">{}</span>"#, Html::text(text)))
     }
 
+    /// A typed value, escaped already, line by line.
+    pub(super) fn typed_html(escaped: &str) -> Html {
+        Html(format!(r#"<span class="typed">{escaped}</span>"#))
+    }
+
     /// A typed value, line by line.
     pub(crate) fn typed(text: &str) -> Html {
         Html(format!(r#"<span class="typed">{}</span>"#, Html::text(text)))

@@ -64,6 +64,22 @@ texts! {
 
     history_heading: "History", "변경 기록";
     no_history: "No change has been recorded yet.", "아직 기록된 변경이 없습니다.";
+    version(number): "version {number}", "버전 {number}";
+    version_title(no, number): "Order {no}, version {number}", "주문 {no}, 버전 {number}";
+    note_version_title(no, number): "Note on order {no}, version {number}", "주문 {no}의 메모, 버전 {number}";
+    this_is_now: "This is the present version.", "현재 버전입니다.";
+    this_was_before: "This is how it was then. Nothing here changes it.", "당시의 내용입니다. 여기서는 아무것도 바뀌지 않습니다.";
+    versions: "Versions", "버전 목록";
+    earlier_version: "Earlier version", "이전 버전";
+    later_version: "Later version", "다음 버전";
+    compare_with: "Compare with", "비교할 버전";
+    compare: "Compare", "비교";
+    show_alone: "Show it alone", "이 버전만 보기";
+    versions_are_equal: "The two versions say the same.", "두 버전의 내용이 같습니다.";
+    version_gone_title(no, number): "Order {no}: version {number} cannot be shown", "주문 {no}: 버전 {number} 내용을 볼 수 없습니다";
+    version_gone:
+        "There is no such version, or it is too long ago: of every order and note the latest 50 versions are kept.",
+        "없는 버전이거나 너무 오래된 버전입니다. 주문과 메모마다 최근 버전 50개를 보관합니다.";
 }
 
 impl Lang {

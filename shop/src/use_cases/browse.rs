@@ -4,13 +4,15 @@ use jiff::Timestamp;
 use tenure::{Loaded, LockKey, Version, lease::Holder, version::Change};
 
 use super::{NoteBefore, Refusal, Shop, Short, no_such_order};
-use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState};
+use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState, Role};
 use crate::storage;
 
 /// Orders on one page of the list.
 const PAGE_SIZE: u32 = 25;
 /// How many changes an order's page shows.
 const CHANGES_SHOWN: u32 = 20;
+/// How many versions of an order or a note are kept: the number in their mappings.
+const VERSIONS_KEPT: u32 = 50;
 /// The maximum number of leases in the list; more people do not edit at once.
 const LEASES_SHOWN: u32 = 1_000;
 
@@ -119,6 +121,26 @@ impl Shop {
     /// The order in an earlier version, if that is still known and this member may see it.
     pub async fn order_in(&self, viewer: &Member, no: &OrderNo, version: Version) -> Result<Option<Order>, Refusal> {
         Ok(self.orders.get_at(no, version).await?.filter(|order| viewer.may_see(order)))
+    }
+
+    /// The changes of an order whose versions are kept, newest first.
+    pub async fn history(&self, viewer: &Member, no: &OrderNo) -> Result<Vec<Change>, Refusal> {
+        self.order_of(viewer, no).await?;
+        Ok(self.orders.changes(no, VERSIONS_KEPT).await?)
+    }
+
+    /// The changes of its note, for operators.
+    pub async fn note_history(&self, viewer: &Member, no: &OrderNo) -> Result<Vec<Change>, Refusal> {
+        viewer.must_be(Role::Operator)?;
+        self.order_of(viewer, no).await?;
+        Ok(self.notes.changes(no, VERSIONS_KEPT).await?)
+    }
+
+    /// The note in an earlier version, if that is still known.
+    pub async fn note_in(&self, viewer: &Member, no: &OrderNo, version: Version) -> Result<Option<Note>, Refusal> {
+        viewer.must_be(Role::Operator)?;
+        self.order_of(viewer, no).await?;
+        Ok(self.notes.get_at(no, version).await?)
     }
 
     /// A member by id.
