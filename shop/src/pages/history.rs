@@ -71,14 +71,22 @@ impl HistoryPage {
         self.changes.first().is_none_or(|latest| latest.version == self.version)
     }
 
-    /// The change of that version in words: command, author, time.
+    fn is_of_the_demo(&self, change: &Change) -> bool {
+        change.by.as_ref().is_some_and(|by| by.id == seed::AUTHOR)
+    }
+
+    /// The change of that version in words: command, author, time. An order of the demo was placed before the demo was made.
     fn told(&self, change: &Change) -> String {
-        let who = match &change.by {
-            Some(by) if by.id == seed::AUTHOR => self.f.t.demo_data().to_owned(),
-            Some(by) => by.name.clone(),
-            None => String::new(),
+        let (t, at) = (self.f.t, self.f.at(change.at));
+        let (who, at) = match (&change.by, &self.content) {
+            (Some(_), Content::Order(order)) if self.is_of_the_demo(change) => {
+                (t.demo_data().to_owned(), self.f.at(order.placed_at()))
+            }
+            (Some(_), _) if self.is_of_the_demo(change) => (t.demo_data().to_owned(), at),
+            (Some(by), _) => (by.name.clone(), at),
+            (None, _) => (String::new(), at),
         };
-        let parts = [self.f.t.command(change.command.as_deref()).to_owned(), who, self.f.at(change.at).text()];
+        let parts = [t.command(change.command.as_deref()).to_owned(), who, at.text()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 

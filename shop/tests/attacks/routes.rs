@@ -7,13 +7,15 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 40] = [
+pub const ROUTES: [(&str, &[&str]); 44] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
     ("/account/sessions/end", &["POST"]),
     ("/account/sign-out-everywhere", &["POST"]),
     ("/assets/icons.svg", &["GET"]),
+    ("/assets/products.svg", &["GET"]),
+    ("/assets/shop-sans-1.woff2", &["GET"]),
     ("/assets/shop.css", &["GET"]),
     ("/favicon.svg", &["GET"]),
     ("/locks", &["GET"]),
@@ -27,8 +29,10 @@ pub const ROUTES: [(&str, &[&str]); 40] = [
     ("/orders/{no}/edit/move-here", &["POST"]),
     ("/orders/{no}/edit/save", &["POST"]),
     ("/orders/{no}/edit/{form}", &["GET"]),
+    ("/orders/{no}/history/{version}", &["GET"]),
     ("/orders/{no}/kept/{id}", &["GET"]),
     ("/orders/{no}/note/edit", &["GET", "POST"]),
+    ("/orders/{no}/note/history/{version}", &["GET"]),
     ("/orders/{no}/note/leave", &["POST"]),
     ("/orders/{no}/note/now", &["GET"]),
     ("/orders/{no}/note/save", &["POST"]),
