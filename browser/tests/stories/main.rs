@@ -9,6 +9,7 @@ mod idle;
 mod keyboard;
 mod layout;
 mod live;
+mod looks;
 mod losing;
 mod merging;
 mod saving;

@@ -260,9 +260,9 @@ pub(super) fn between(t: Lang, before: &Order, after: &Order) -> Vec<Row> {
     });
     let total = |order: &Order| Some(t.money(order.total()).plain());
     let state = |order: &Order| Some(t.order_state(order.state()).to_owned());
-    let fields = SHIPPING.into_iter().filter_map(|name| {
-        row(field_label(t, name), text(&shipping, name), text(&shipping_after, name), false)
-    });
+    let fields = SHIPPING
+        .into_iter()
+        .filter_map(|name| row(field_label(t, name), text(&shipping, name), text(&shipping_after, name), false));
     let rows = row(field_label(t, "state"), state(before), state(after), false).into_iter().chain(lines);
     rows.chain(row(field_label(t, "total"), total(before), total(after), false)).chain(fields).collect()
 }

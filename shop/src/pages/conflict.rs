@@ -135,7 +135,9 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
     let others = others(&frame, conflict, if is_note { &[] } else { &view.changes });
     let mut said = said(&frame, conflict, state, has_mine, is_note, both.is_some());
-    if let [_, before @ ..] = &others[..] && !before.is_empty() {
+    if let [_, before @ ..] = &others[..]
+        && !before.is_empty()
+    {
         said.insert(1, t.also_by(t.names(&before.iter().map(|by| by.name.clone()).collect::<Vec<_>>())));
     }
     if attempt.fields.has("apply") && both.is_none() {

@@ -75,7 +75,7 @@ impl HtmlSafe for Picture {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    
+
     #[test]
     fn every_product_of_the_demo_is_drawn_and_every_drawing_is_there() {
         let drawings = include_str!("../../assets/products.svg");

@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn words_at_the_end_are_marked_with_their_space() {
-        assert_eq!(shown("문 앞에 놓아 주세요", "문 앞에 놓아 주세요 감사합니다").as_deref(), Some("문 앞에 놓아 주세요{+ 감사합니다+}"));
+        assert_eq!(
+            shown("문 앞에 놓아 주세요", "문 앞에 놓아 주세요 감사합니다").as_deref(),
+            Some("문 앞에 놓아 주세요{+ 감사합니다+}")
+        );
         assert_eq!(shown("same", "same").as_deref(), Some("same"));
     }
 

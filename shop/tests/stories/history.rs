@@ -19,8 +19,9 @@ async fn writes(browser: &Browser, text: &str) {
 
 /// The words that are marked with this element, without what is only read out.
 fn marked(page: &Page, tag: &str) -> Vec<String> {
-    let parts = page.html.split(&format!("<{tag}><span class=\"unseen\">")).skip(1);
-    let words = parts.map(|part| part.split_once("</span>").unwrap().1.split(&format!("</{tag}>")).next().unwrap());
+    let (begin, end) = (format!("<{tag}><span class=\"unseen\">"), format!("</{tag}>"));
+    let parts = page.html.split(&begin).skip(1);
+    let words = parts.map(|part| part.split_once("</span>").unwrap().1.split(&end).next().unwrap());
     words.map(|words| words.trim().to_owned()).collect()
 }
 
@@ -54,11 +55,19 @@ async fn any_two_versions_compare_word_by_word_and_line_by_line() {
     park.submit(edit.with("new-quantity", "2").with("quantity-1", "4")).await.is(200);
     let words = park.get(&format!("{HISTORY}/2?with=3")).await;
     assert_eq!(words.is(200).state(), "HI-2");
-    assert_eq!((marked(&words, "del"), marked(&words, "ins")), (vec!["경비실에 맡겨".into()], vec!["문 앞에 놓아".into()]));
+    assert_eq!(
+        (marked(&words, "del"), marked(&words, "ins")),
+        (vec!["경비실에 맡겨".into()], vec!["문 앞에 놓아".into()])
+    );
     // The other way round, the older version still comes first.
     let turned = park.get(&format!("{HISTORY}/3?with=2")).await;
     assert_eq!(marked(&turned, "ins"), marked(&words, "ins"));
-    park.get(&format!("{HISTORY}/4?with=3")).await.is(200).says("Quantity of 찻잔").says("(not in the order)").says("Total");
+    park.get(&format!("{HISTORY}/4?with=3"))
+        .await
+        .is(200)
+        .says("Quantity of 찻잔")
+        .says("(not in the order)")
+        .says("Total");
     park.get(&format!("{HISTORY}/4?with=4")).await.is(200).says("The two versions say the same");
 }
 
@@ -70,7 +79,10 @@ async fn texts_of_a_note_open_and_compare_for_operators_only() {
     writes(&park, "고객이 전화함. 교환 요청").await;
     park.get(&format!("{NOTES}/2")).await.is(200).says("박스 파손").says("Note written · 박서연");
     let compared = park.get(&format!("{NOTES}/2?with=3")).await;
-    assert_eq!((marked(&compared, "del"), marked(&compared, "ins")), (vec!["박스 파손".into()], vec!["교환 요청".into()]));
+    assert_eq!(
+        (marked(&compared, "del"), marked(&compared, "ins")),
+        (vec!["박스 파손".into()], vec!["교환 요청".into()])
+    );
     let order = park.open(ORDER).await;
     assert!(order.html.contains(&format!("{NOTES}/2?with=3\"")), "{}", order.html);
     assert!(!minji.get(&format!("{NOTES}/2")).await.is(403).html.contains("박스 파손"));
