@@ -105,7 +105,7 @@ static THEN: [Step; 12] = [
 
 /// The browser's stories of the quick run; `cargo xtask verify browser` tells all. Those of lost updates, of typed text, of a conflict, of the
 /// last piece in stock, of the lock; and one walk through all pages with axe-core.
-const STORIES: [&str; 15] = [
+const STORIES: [&str; 16] = [
     "typing::every_key_counts_on_coming_back_to_the_tab",
     "typing::text_typed_while_saving_is_the_next_change",
     "tabs::closing_a_duplicated_tab_ends_nothing_of_the_first",
@@ -115,6 +115,7 @@ const STORIES: [&str; 15] = [
     "drafts::typed_text_survives_a_refused_invalid_save",
     "drafts::typed_text_survives_a_save_by_somebody_else",
     "merging::both_changes_are_saved_by_keyboard_alone_at_200_percent_zoom",
+    "looks::a_conflict_counts_the_choices_that_are_left_and_saves_none_unmade",
     "stock::operator_without_stock_is_told_receives_it_and_ships",
     "first_edit::first_key_takes_the_lock_and_opening_does_not",
     "losing::sign_out_is_reported_and_loses_neither_text_nor_lease",
