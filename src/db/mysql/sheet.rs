@@ -60,6 +60,7 @@ const ROW_LOCKS: RowLocks = RowLocks {
     skip_locked: " for update skip locked",
     no_key_update_skip_locked: " for update skip locked",
     computes_first: false,
+    may_be_hidden: false,
     rereads: RowLock::None,
     lock_before_write: false,
 };

@@ -191,6 +191,10 @@ async fn reachable(
     let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
     match first {
         Ok(Ok(mut connection)) => {
+            // Before anything is set.
+            if is_shared(&mut connection, &options).await.map_err(classify)? {
+                return Err(DatabaseError::Unsupported(SHARED));
+            }
             let settings = AssertSqlSafe(connect.first(SESSION));
             let set = connection.execute(settings).await;
             set.map_err(|error| unreachable(format!("{error}; check the statements of `after_connect`")))?;
@@ -201,6 +205,25 @@ async fn reachable(
     }
     Ok(options)
 }
+
+/// Whether a pooler gives the session of this idle connection to others. Then two open connections have the same session, or one of them
+/// changes it.
+async fn is_shared(connection: &mut PgConnection, options: &PgConnectOptions) -> Result<bool, sqlx::Error> {
+    let first = session_of(connection).await?;
+    let mut other = PgConnection::connect_with(options).await?;
+    let second = session_of(&mut other).await?;
+    let again = session_of(connection).await?;
+    other.close().await?;
+    Ok(first == second || first != again)
+}
+
+/// By a simple message, because a prepared statement may be gone with its session.
+async fn session_of(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {
+    sqlx::raw_sql("select pg_backend_pid()").fetch_one(connection).await?.try_get(0)
+}
+
+const SHARED: &str = "a pooler shares the sessions of the server between clients, as PgBouncer does in transaction and statement mode, so the \
+                      settings of one client would reach another; let it use `pool_mode = session`, or connect to the server itself";
 
 /// The settings of a pool's connections.
 #[derive(Debug, Clone)]
@@ -281,7 +304,7 @@ const SETTINGS: &str = "
     select current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
            current_setting('full_page_writes'), case when pg_is_in_recovery() then 'on' else 'off' end,
            current_setting('transaction_isolation'), current_setting('idle_in_transaction_session_timeout'),
-           current_setting('synchronous_standby_names')";
+           current_setting('synchronous_standby_names'), current_setting('server_encoding')";
 
 /// The server's version, and the settings that decide whether it keeps acknowledged locks.
 async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec<Setting>), DatabaseError> {
@@ -295,6 +318,7 @@ async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec
     read_committed(&text(5)?)?;
     let mut settings = durability(row).map_err(classify)?;
     settings.push(recovery(row).map_err(classify)?);
+    settings.push(encoding(text(8)?));
     settings.push(Setting {
         name: "idle_in_transaction_session_timeout",
         value: format!("{} (set by tenure for its own connections)", text(6)?),
@@ -303,6 +327,16 @@ async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec
         risk: "",
     });
     Ok((text(0)?, settings))
+}
+
+/// The characters that the database stores.
+fn encoding(value: String) -> Setting {
+    let value = match &*value {
+        "UTF8" => value,
+        "SQL_ASCII" => format!("{value} (texts are stored as they come, and their length is that of their bytes)"),
+        _ => format!("{value} (a text with other characters is refused: `does-not-fit`)"),
+    };
+    Setting { name: "server_encoding", value, wanted: "UTF8", good: true, risk: "" }
 }
 
 /// Whether the server is a standby, in a row of [`SETTINGS`].
@@ -350,6 +384,11 @@ fn advice(error: &sqlx::Error) -> String {
     match code.as_deref() {
         Some("28P01" | "28000") => format!("{error}; check the user and the password in the URL"),
         Some("3D000") => format!("{error}; create it, or name another in the URL"),
+        Some("08P01") if error.to_string().contains("startup parameter") => {
+            format!(
+                "{error}; for PgBouncer, write `ignore_startup_parameters = extra_float_digits` in its configuration"
+            )
+        }
         Some("53300") => format!("{error}; close other connections, or raise max_connections"),
         _ => format!("{error}; check host and port, and that the server is running"),
     }

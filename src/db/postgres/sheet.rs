@@ -42,6 +42,8 @@ pub(crate) static SHEET: Sheet = Sheet {
         skip_locked: " for update skip locked",
         no_key_update_skip_locked: " for no key update skip locked",
         computes_first: true,
+        // Row security lets a lock through only where it lets an update through.
+        may_be_hidden: true,
         rereads: RowLock::None,
         lock_before_write: false,
     }),
