@@ -4,6 +4,8 @@
 //! [guide]: https://docs.rs/crate/tenure/latest/source/docs/guide/introduction.md
 //! [guide-ko]: https://docs.rs/crate/tenure/latest/source/docs/guide/ko/introduction.md
 //! [frictions]: https://docs.rs/crate/tenure/latest/source/docs/guide/questions.md
+//! [only-locks]: https://docs.rs/crate/tenure/latest/source/docs/guide/only-locks.md
+//! [chapter]: https://docs.rs/crate/tenure/latest/source/docs/guide/chapter.md
 //! [guarantees]: https://docs.rs/crate/tenure/latest/source/docs/evidence/guarantees.md
 //! [aggregates]: https://docs.rs/crate/tenure/latest/source/docs/aggregates.md
 //! [locks]: https://docs.rs/crate/tenure/latest/source/docs/locks.md

@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
 mod plans;
 
 use std::fmt::{Debug, Write};

@@ -20,7 +20,7 @@ use tenure::{Database, Error, ValueObject, Version, error::DatabaseError};
 use crate::domain::{MemberId, OrderNo, OrderState};
 use crate::use_cases::{OrderRow, ProductRow};
 
-pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_form, mark_saved, saved_form, sweep_forms};
+pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_about, kept_form, mark_saved, saved_form, sweep_forms};
 pub(crate) use sessions::{
     Ended, SessionRow, delete_session, delete_sessions, demo_members, insert_session, knows_browser, list_sessions,
     read_session, remember_browser, sweep_sessions, touch_session,

@@ -18,7 +18,8 @@ use crate::simulation;
 pub(crate) struct Purpose {
     /// Whether it contains heartbeats, which wait the least for other processes, because their leases expire.
     pub beats: bool,
-    /// Whether it may wait for other transactions.
+    /// Whether it may wait for other transactions. (On SQLite every one waits for the writer.)
+    #[cfg_attr(not(any(feature = "postgres", feature = "mysql")), allow(dead_code, reason = "SQLite has one writer"))]
     pub waits: bool,
 }
 

@@ -90,7 +90,7 @@ impl From<LockMode> for RowLock {
     }
 }
 
-#[cfg(feature = "mysql")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 impl RowLock {
     /// Whether it may have to wait.
     pub(crate) fn waits(self) -> bool {

@@ -12,9 +12,10 @@ use crate::row_lock::Wait;
 /// The least time limit of an answer, even if less time is left. After that the connection is closed: a slow server cannot be distinguished from a
 /// dead one, and a transaction that has spent its budget may still have to commit.
 pub(crate) const GRACE: Duration = Duration::from_millis(1_000);
-/// How long a transaction that must not wait for others waits for a row that another has inserted, and commits in a moment.
+/// How long a transaction that must not wait for others waits for a row that another has inserted, and commits in a moment. Its answers have
+/// the time of the operation.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) const FOR_AN_INSERT: Duration = Duration::from_secs(1);
+pub(crate) const FOR_AN_INSERT: Duration = Duration::from_millis(200);
 /// The extra time after the server's own limit, so that the server can report the blocker first.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 const SLACK: Duration = Duration::from_millis(250);

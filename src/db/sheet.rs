@@ -110,11 +110,10 @@ pub(crate) struct RowLocks {
     pub update: &'static str,
     pub skip_locked: &'static str,
     pub no_key_update_skip_locked: &'static str,
-    /// Whether a locking `select` computes its columns before it has the lock, which may take a while. Then it is a subquery, and the time is
-    /// read after it.
-    pub computes_first: bool,
     /// Whether a policy may hide from a locking `select` a row that others return.
     pub may_be_hidden: bool,
+    /// A locking `select` of columns from rows, and, as `clock`, of the time when each row was locked (that of a test is in the parameter).
+    pub with_clock: fn(&str, &str, &str) -> String,
     /// The lock of what is read under another one. MySQL 9.7 was seen to release the locks of a transaction a moment before others see all of
     /// its changes, so there such a read waits for them.
     pub rereads: RowLock,

@@ -90,7 +90,7 @@ codes! {
     /// Another owner holds the lock.
     AlreadyLocked = "already-locked", Refused, Later, "Somebody is editing it", ["wait"];
     /// Another session acquired the lock at the same moment.
-    LockingFailed = "locking-failed", Refused, AtOnce, "Somebody else was faster", ["retry"];
+    LockingFailed = "locking-failed", Refused, AtOnce, "Somebody else locked it at the same moment", ["retry"];
     /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
     LockTimeout = "lock-timeout", Refused, Later, "It did not become free in time", ["wait"];
     /// One owner holds as many locks as the quota allows.

@@ -170,7 +170,6 @@ impl DatabaseError {
     }
 
     /// The meaning of a lost connection for a statement that commits by itself and was already sent.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn after_sending(self) -> Self {
         match self {
             DatabaseError::ConnectionLost(what) | DatabaseError::CommitUnknown(what) => {

@@ -7,7 +7,7 @@ use crate::lease::{LeaseLossReason, LockKey, Owner};
 
 fn held(id: &str, owner: &str) -> Holder {
     let owner = Owner::new(owner, owner);
-    Holder { owner, ..LeaseRow::anchor(&LockKey::new("Order", id), 1, Vec::new()).holder(0) }
+    Holder { owner, ..LeaseRow::anchor(&LockKey::new("Order", id), 1, Vec::new(), 0).holder(0) }
 }
 
 fn conflict() -> Box<VersionConflict> {

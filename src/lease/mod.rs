@@ -124,7 +124,7 @@ pub struct Holder {
     pub owner: Owner,
     /// The generation of the lease: the fencing number.
     pub generation: i64,
-    /// When it was acquired, by the database's clock.
+    /// When it was acquired, or resumed after it had expired, by the database's clock: it is held without interruption since.
     #[serde(rename = "since_ms", serialize_with = "crate::clock::ms::instant")]
     pub since: SystemTime,
     /// The last heartbeat, by the database's clock.

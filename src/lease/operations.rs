@@ -56,7 +56,7 @@ pub(crate) struct LockRequest {
 pub(crate) enum Attempt {
     /// Granted; also to the same lock id again.
     Granted(Holder),
-    /// Another owner held it before the request.
+    /// Another lock id held it before the request.
     Held(Holder),
     /// It was free at the time of the request, and another session acquired it first.
     Lost,

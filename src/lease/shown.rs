@@ -4,7 +4,7 @@ use crate::lease::policy::ShowOwner;
 use crate::lease::{Holder, LeaseLossReason, NoLock, Owner};
 
 impl Owner {
-    /// Whether the identity is redacted: then the id is empty, and the name is a role or empty.
+    /// Whether the identity is redacted: then the id is empty, and the name is a role or "somebody".
     pub fn is_hidden(&self) -> bool {
         self.id.is_empty()
     }
@@ -32,7 +32,7 @@ impl Holder {
 }
 
 impl NoLock {
-    /// As [`Holder::seen_by`]. (The history already stores redacted names.) A presented lock id of another owner reveals
+    /// As [`Holder::seen_by`]. (The names in the reason were redacted when it was read.) A presented lock id of another owner reveals
     /// nothing about its lease.
     pub(crate) fn seen_by(self, viewer: Option<&str>) -> Self {
         if self.why == LeaseLossReason::NotYours {

@@ -27,7 +27,7 @@ impl LockManager {
     /// As [`keep_alive_with`](Self::keep_alive_with), for people who are active now.
     ///
     /// # Errors
-    /// [`DatabaseError`] if the database failed: the leases are unchanged; count down and try again.
+    /// [`DatabaseError`] if the database failed: some may have been kept; count down and try again.
     pub async fn keep_alive(&self, ids: &[LockId]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let beats: Vec<Heartbeat> = ids.iter().cloned().map(Heartbeat::active).collect();
         self.keep_alive_with(&beats).await
@@ -43,7 +43,7 @@ impl LockManager {
     /// sees that its owner is [idle](crate::lease::Holder::presence).
     ///
     /// # Errors
-    /// [`DatabaseError`] if the database failed: the leases are unchanged; count down and try again.
+    /// [`DatabaseError`] if the database failed: some may have been kept; count down and try again.
     pub async fn keep_alive_with(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let kept = seen(self.metrics(), "keep_alive", None, self.keep_all_alive(beats)).await?;
         for (beat, kept) in beats.iter().zip(&kept) {

@@ -138,8 +138,8 @@ impl LockManager {
     /// background as well; with a lock id of the caller's own, the caller repeats it.
     ///
     /// # Errors
-    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::LockingFailed`] if a concurrent request won the race;
-    /// [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
+    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::LockingFailed`] if a concurrent request won the race (if that one is
+    /// seen in time, it is a holder as any other); [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
     /// [`LockError::Database`].
     pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
         self.take(key, owner, (LockId::random(), IdFrom::Call)).await

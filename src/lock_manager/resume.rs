@@ -17,7 +17,8 @@ impl LockManager {
     /// can acquire the lock, or save, in between.
     ///
     /// A lease cannot be resumed after a release, a break or a takeover, nor beyond the absolute limit. It can be resumed beyond
-    /// the idle limit, because the returning person is present. A live lease is kept
+    /// the idle limit, because the returning person is present. `since` is then the time of the resume; the absolute limit
+    /// stays. A live lease is kept
     /// alive, so the request can be repeated after a lost response.
     ///
     /// ```

@@ -48,19 +48,19 @@ pub(crate) struct Batcher {
 
 /// The queue that a request uses.
 #[derive(Debug, Clone, Copy)]
-enum Purpose {
+enum Queue {
     ToWrite,
     ToRead,
 }
 
-impl Purpose {
+impl Queue {
     /// `None`: the operation shares nothing with others. (Advisory leases get their generations one after the other.)
     fn of(operation: &Operation) -> Option<Self> {
         match operation {
-            Operation::Check(_) => Some(Purpose::ToRead),
-            Operation::Take(request) => request.policy.is_exclusive().then_some(Purpose::ToWrite),
+            Operation::Check(_) => Some(Queue::ToRead),
+            Operation::Take(request) => request.policy.is_exclusive().then_some(Queue::ToWrite),
             Operation::Keep(..) | Operation::Extend(..) | Operation::ExpireWithin(..) | Operation::Release(_) => {
-                Some(Purpose::ToWrite)
+                Some(Queue::ToWrite)
             }
             _ => None,
         }
@@ -96,7 +96,8 @@ impl Waiting {
 
 /// The position of a caller.
 enum Position {
-    InFlight(RoundTrip, Operation),
+    /// The caller sends it.
+    SendNow(RoundTrip, Operation),
     Queued(oneshot::Receiver<Answered>),
 }
 
@@ -139,8 +140,8 @@ impl Batcher {
 
     /// As [`ask`](Self::ask), for a caller whose future is not dropped when it is gone: none of its requests is sent after that.
     pub(crate) async fn ask_unless(&self, operation: Operation, gone: &Gone) -> Result<Answer, DatabaseError> {
-        if let (Some(purpose), false) = (Purpose::of(&operation), self.alone)
-            && let Some(answer) = self.ask_with_others(purpose, operation.clone(), gone).await?
+        if let (Some(queue), false) = (Queue::of(&operation), self.alone)
+            && let Some(answer) = self.ask_with_others(queue, operation.clone(), gone).await?
         {
             return Ok(answer);
         }
@@ -150,22 +151,22 @@ impl Batcher {
         leases::operate(&self.backend, &operation).await
     }
 
-    async fn ask_with_others(&self, purpose: Purpose, operation: Operation, gone: &Gone) -> Answered {
-        match self.enter(purpose, operation, gone.clone())? {
+    async fn ask_with_others(&self, queue: Queue, operation: Operation, gone: &Gone) -> Answered {
+        match self.enter(queue, operation, gone.clone())? {
             // As long as a request that is sent alone: an outcome that is unknown is worse than a wait that is a little longer.
             Position::Queued(answer) => match tokio::time::timeout(patience::left().max(patience::GRACE), answer).await
             {
                 // No answer means that its batch was abandoned: it is sent alone.
                 Ok(answer) => answer.unwrap_or(Ok(None)),
-                Err(_) => match purpose {
-                    Purpose::ToRead => Err(DatabaseError::Busy("the lock table did not answer in time")),
+                Err(_) => match queue {
+                    Queue::ToRead => Err(DatabaseError::Busy("the lock table did not answer in time")),
                     // It is not known whether it was sent.
-                    Purpose::ToWrite => {
+                    Queue::ToWrite => {
                         Err(DatabaseError::OutcomeUnknown("the lock table did not answer in time".into()))
                     }
                 },
             },
-            Position::InFlight(_round_trip, operation) => self.send(&[operation]).await.pop().unwrap_or(Ok(None)),
+            Position::SendNow(_round_trip, operation) => self.send(&[operation]).await.pop().unwrap_or(Ok(None)),
         }
     }
 
@@ -176,26 +177,26 @@ impl Batcher {
         settled(answers, operations.len())
     }
 
-    fn enter(&self, purpose: Purpose, operation: Operation, gone: Gone) -> Result<Position, DatabaseError> {
-        let mut admission = self.admission(purpose);
+    fn enter(&self, queue: Queue, operation: Operation, gone: Gone) -> Result<Position, DatabaseError> {
+        let mut admission = self.admission(queue);
         if admission.queue.len() >= LONGEST_QUEUE {
             return Err(DatabaseError::Busy("too many requests to the lock table are queued already"));
         }
         let (answer, receiver) = oneshot::channel();
         admission.queue.push_back(Waiting { operation, answer, gone });
         if !admission.may_send() {
-            self.watch(purpose, admission);
+            self.watch(queue, admission);
         } else if admission.queue.len() > 1 {
-            self.send_next(purpose, admission);
+            self.send_next(queue, admission);
         } else if let Some(Waiting { operation, .. }) = admission.queue.pop_front() {
             admission.begin(1);
-            return Ok(Position::InFlight(RoundTrip { batcher: self.clone(), purpose, count: 1 }, operation));
+            return Ok(Position::SendNow(RoundTrip { batcher: self.clone(), queue, count: 1 }, operation));
         }
         Ok(Position::Queued(receiver))
     }
 
     /// Sends the next batch of waiting requests.
-    fn send_next(&self, purpose: Purpose, mut admission: MutexGuard<'_, Admission<Waiting>>) {
+    fn send_next(&self, queue: Queue, mut admission: MutexGuard<'_, Admission<Waiting>>) {
         let Ok(runtime) = Handle::try_current() else {
             // No runtime is left: the waiting requests are sent alone.
             return admission.queue.clear();
@@ -207,7 +208,7 @@ impl Batcher {
         }
         admission.begin(count);
         drop(admission);
-        let round_trip = RoundTrip { batcher: self.clone(), purpose, count };
+        let round_trip = RoundTrip { batcher: self.clone(), queue, count };
         runtime.spawn(async move {
             let answers = patience::within(Wait::default().budget(), round_trip.batcher.send(&operations)).await;
             for (caller, answer) in callers.into_iter().zip(answers) {
@@ -218,7 +219,7 @@ impl Batcher {
     }
 
     /// Releases requests that are held back by a round trip that does not return, for as long as any wait.
-    fn watch(&self, purpose: Purpose, mut admission: MutexGuard<'_, Admission<Waiting>>) {
+    fn watch(&self, queue: Queue, mut admission: MutexGuard<'_, Admission<Waiting>>) {
         if std::mem::replace(&mut admission.watched, true) {
             return;
         }
@@ -226,7 +227,7 @@ impl Batcher {
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LATE).await;
-                let mut admission = batcher.admission(purpose);
+                let mut admission = batcher.admission(queue);
                 if admission.queue.is_empty() {
                     admission.watched = false;
                     return;
@@ -234,7 +235,7 @@ impl Batcher {
                 let late = admission.is_late(begun);
                 begun = admission.begun();
                 if late {
-                    batcher.send_next(purpose, admission);
+                    batcher.send_next(queue, admission);
                 }
             }
         });
@@ -254,8 +255,8 @@ impl Batcher {
         Ok(answers)
     }
 
-    fn admission(&self, purpose: Purpose) -> MutexGuard<'_, Admission<Waiting>> {
-        locked(&self.admissions[purpose as usize])
+    fn admission(&self, queue: Queue) -> MutexGuard<'_, Admission<Waiting>> {
+        locked(&self.admissions[queue as usize])
     }
 }
 
@@ -299,16 +300,16 @@ fn locked<T>(admission: &Mutex<Admission<T>>) -> MutexGuard<'_, Admission<T>> {
 /// A round trip in flight with its number of requests. When it ends, the next batch goes.
 struct RoundTrip {
     batcher: Batcher,
-    purpose: Purpose,
+    queue: Queue,
     count: usize,
 }
 
 impl Drop for RoundTrip {
     fn drop(&mut self) {
-        let mut admission = self.batcher.admission(self.purpose);
+        let mut admission = self.batcher.admission(self.queue);
         admission.end(self.count);
         if admission.may_send() {
-            self.batcher.send_next(self.purpose, admission);
+            self.batcher.send_next(self.queue, admission);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Counts granted leases per owner, so that the database need not be queried for every request.
+//! Counts admitted requests for leases per owner, so that the database need not be queried for every request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +17,7 @@ const EXACT: u32 = 100;
 /// Near the limit, queries of one owner are serialized; owners that share a slot by chance wait for each other.
 const TURNS: usize = 64;
 
-/// The leases that this process granted per owner since it last queried the database. Clones share the counts.
+/// The requests that this process admitted per owner since it last queried the database. Clones share the counts.
 #[derive(Clone)]
 pub(crate) struct Grants(Arc<Inner>);
 

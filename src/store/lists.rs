@@ -2,13 +2,13 @@
 
 use crate::clock::{from_millis, millis};
 use crate::db::columns::{Columns, person, there};
-use crate::db::{Bind, Connection, Row, RowLock, Sheet, Sql, Statement};
+use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Sql, Statement};
 use crate::error::DatabaseError;
 use crate::lease::cursor::Position;
 use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
 use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, RanOut};
-use crate::store::leases::{lease, past};
+use crate::store::leases::{LEASE, lease, past};
 
 /// A statement under construction.
 #[derive(Default)]
@@ -34,11 +34,10 @@ pub(crate) async fn held(db: &mut Connection, query: &ListQuery) -> Result<Vec<L
     let mut select = Query::default();
     let (now, age) = (select.place(db.now()), select.place(millis(query.held_for)));
     select.text = format!(
-        "select clock.now as clock, {{key l.kind}} as kind, {{key l.id}} as id, l.slot, l.generation, l.lock_hash, l.owner_id,
-                l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, l.expires_at, l.ttl, l.idle_limit,
-                l.hard_until, l.ended
+        "select clock.now as clock, {}
            from (select {{now {now}}} as now) as clock cross join tenure_lock as l
-          where not l.ended and l.since <= clock.now - {age}"
+          where not l.ended and l.since <= clock.now - {age}",
+        Column::read(&LEASE, "l.", "", db.sheet())
     );
     select.text += match query.state {
         None | Some(LeaseState::Held) => " and l.expires_at > clock.now",

@@ -199,7 +199,9 @@ fn edges(rules: &Rules, nodes: &[Node<'_>]) -> Vec<Edge> {
         }
         for (at, node) in of(reference.table) {
             let (left, taken) = change(node, &reference.columns);
-            if let Some(&then) = left.and_then(|values| gone.get(&values)).filter(|&&then| then != at) {
+            // InnoDB refuses to delete a row that refers to itself.
+            let other = |then: &&usize| **then != at || node.after.is_none();
+            if let Some(&then) = left.and_then(|values| gone.get(&values)).filter(other) {
                 edges.push(Edge { first: at, then, why: Why::Leaves(rule) });
             }
             if let Some(&first) = taken.and_then(|values| there.get(&values)).filter(|&&first| first != at) {

@@ -2,6 +2,7 @@
 
 pub mod copy;
 pub mod debian;
+pub mod diagram;
 
 use std::any::Any;
 use std::env;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::{LockKey, error::LeaseError, lease::LeaseLossReason};
+use tenure::{LockKey, LockPolicy, error::LeaseError, lease::LeaseLossReason};
 use tokio::sync::Barrier;
 
 use super::support::{TTL, TestDb, kim, lee, random, version};
@@ -45,7 +45,21 @@ pub async fn breaking_an_advisory_lease_ends_that_one_only(t: &TestDb) {
 }
 
 pub async fn concurrent_advisory_leases_have_distinct_generations(t: &TestDb) {
-    let (note, barrier) = (note(), Arc::new(Barrier::new(8)));
+    let note = note();
+    assert_eq!(eight_at_once(t, &note).await, (1..=8).collect::<Vec<i64>>());
+}
+
+/// A process with an older policy of the type may hold it exclusively.
+pub async fn advisory_leases_beside_an_exclusive_one_have_distinct_generations(t: &TestDb) {
+    let note = note();
+    let exclusive = t.locks.clone().with_policy(note.kind(), LockPolicy::exclusive());
+    exclusive.try_lock(&note, &lee()).await.unwrap();
+    assert_eq!(eight_at_once(t, &note).await, (2..=9).collect::<Vec<i64>>());
+}
+
+/// The generations of eight requests that start together.
+async fn eight_at_once(t: &TestDb, note: &LockKey) -> Vec<i64> {
+    let barrier = Arc::new(Barrier::new(8));
     let asking: Vec<_> = (0..8)
         .map(|_| {
             let (locks, note, barrier) = (t.locks.clone(), note.clone(), barrier.clone());
@@ -60,7 +74,7 @@ pub async fn concurrent_advisory_leases_have_distinct_generations(t: &TestDb) {
         generations.push(answer.await.unwrap().unwrap().holder().generation);
     }
     generations.sort_unstable();
-    assert_eq!(generations, (1..=8).collect::<Vec<i64>>());
+    generations
 }
 
 pub async fn advisory_resume_and_new_lease_see_each_other(t: &TestDb) {

@@ -166,6 +166,7 @@ macro_rules! conformance {
                 leaving_an_advisory_lease_keeps_the_others,
                 breaking_an_advisory_lease_ends_that_one_only,
                 concurrent_advisory_leases_have_distinct_generations,
+                advisory_leases_beside_an_exclusive_one_have_distinct_generations,
                 advisory_resume_and_new_lease_see_each_other;
             waiting:
                 waiter_acquires_a_released_broken_or_expired_lock,
@@ -326,6 +327,7 @@ macro_rules! conformance {
                 a_late_save_without_the_lease_changes_nothing,
                 a_lease_of_another_aggregate_or_person_is_refused,
                 a_lease_that_expires_during_the_save_is_held_to_its_end,
+                lease_that_expires_during_the_save_that_releases_it_is_saved,
                 update_unless_locked_is_refused_while_somebody_edits,
                 update_may_proceed_after_the_holder_was_shown,
                 application_step_commits_with_the_save_or_not_at_all,
@@ -470,6 +472,7 @@ macro_rules! conformance {
             row_locks:
                 readers_share_a_row_and_a_writer_waits_for_both,
                 locked_row_is_skipped_and_transaction_continues,
+                rows_claimed_by_an_own_statement_load_as_aggregates_at_once,
                 one_deadline_covers_all_rows_of_a_statement,
                 other_rows_are_usable_while_one_is_locked,
                 pessimistic_load_after_a_wait_reads_new_root_and_children,
@@ -479,6 +482,8 @@ macro_rules! conformance {
                 one_of_two_inserts_reports_a_duplicate_id,
                 a_refused_try_lock_does_not_wait_for_a_save_under_the_lease,
                 a_takeover_and_a_break_wait_for_a_save_under_the_lease,
+                request_repeated_during_the_save_that_releases_it_is_refused,
+                save_unless_locked_does_not_wait_for_the_save_that_refuses_it,
                 taking_a_live_lease_over_waits_for_a_save_under_it,
                 resume_waits_for_a_save_unless_locked,
                 save_unless_locked_waits_for_a_save_under_an_ended_lease,

@@ -34,9 +34,11 @@ pub async fn expired_lease_resumes_with_the_same_generation(t: &TestDb) {
     let resumed = t.locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap();
     assert_eq!(
         (resumed.holder().generation, resumed.holder().remaining, resumed.holder().since),
-        (1, TTL, lease.holder().since)
+        (1, TTL, t.clock.now()),
+        "nobody held it meanwhile"
     );
-    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().last_active, t.clock.now());
+    let last_active = t.locks.check_lock(lease.id()).await.unwrap().holder().last_active;
+    assert_eq!(last_active, t.clock.now() + Duration::from_millis(1), "a heartbeat is later than the start");
     let refused = t.locks.try_lock(&resumed.holder().key, &lee()).await;
     assert!(matches!(refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()));
     t.orders.update(&no).by(&kim()).expecting(seen).releasing(lease.id()).run(Order::ship).await.unwrap();
@@ -60,7 +62,8 @@ pub async fn resuming_a_lease_that_is_alive_keeps_it_alive(t: &TestDb) {
     t.clock.advance(MINUTE);
     for _ in 0..2 {
         let resumed = t.locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap();
-        assert_eq!((resumed.holder().generation, resumed.holder().remaining), (1, TTL));
+        let holder = resumed.holder();
+        assert_eq!((holder.generation, holder.remaining, holder.since), (1, TTL, lease.holder().since));
     }
 }
 

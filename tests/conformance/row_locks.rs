@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use tenure::{
     Error, LockId, LockKey, LockManager, LockMode, Owner, Transaction, Wait,
+    db::Granularity,
     error::{BreakError, DatabaseError, LeaseError, LockError, TakeOverError, UpdateError},
-    lease::Holder,
+    lease::{Holder, LeaseLossReason},
     unit_of_work::SkipLocked,
 };
 use tokio::sync::Barrier;
@@ -98,6 +99,27 @@ pub async fn locked_row_is_skipped_and_transaction_continues(t: &TestDb) {
     tx.commit().await.unwrap();
     holder.rollback().await.unwrap();
     assert_eq!((t.stored(&free).await.1, t.stored(&held).await.1), (version(2), version(1)));
+}
+
+/// The documents' way to claim the next rows: a statement of the application locks them by its own condition, and they are loaded as aggregates in
+/// the same transaction. Two workers get different ones, and none waits.
+pub async fn rows_claimed_by_an_own_statement_load_as_aggregates_at_once(t: &TestDb) {
+    let (first, second) = (t.order().await, t.order().await);
+    let next = format!(
+        "select no from test_order where no in ('{first}', '{second}') and state = 'Preparing' order by no limit 1 for update skip locked"
+    );
+    let (mut one, mut two) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
+    let asked = Instant::now();
+    let (ones, twos) = (t.texts_in(&mut one, &next).await.unwrap(), t.texts_in(&mut two, &next).await.unwrap());
+    assert!(ones.len() == 1 && twos.len() == 1 && ones != twos, "{ones:?} and {twos:?}");
+    for (mut tx, no) in [(one, &ones[0]), (two, &twos[0])] {
+        let mut order = t.orders.find(&mut tx, no, LockMode::PessimisticWrite).await.unwrap().unwrap();
+        order.ship().unwrap();
+        t.orders.save(&mut tx, &mut order).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+    assert!(asked.elapsed() < AT_ONCE);
+    assert_eq!((t.stored(&first).await.1, t.stored(&second).await.1), (version(2), version(2)));
 }
 
 /// The deadline of a wait that goes on when another transaction ends, and the time of that end.
@@ -305,6 +327,39 @@ pub async fn a_takeover_and_a_break_wait_for_a_save_under_the_lease(t: &TestDb) 
     }
 }
 
+pub async fn save_unless_locked_does_not_wait_for_the_save_that_refuses_it(t: &TestDb) {
+    if t.db.capabilities().granularity == Granularity::Database {
+        return; // Every save waits for the one writer.
+    }
+    let no = t.order().await;
+    let key = LockKey::of::<Order>(&no);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    t.locks.guard(&mut tx, lease.id()).await.unwrap();
+    let row = LockedRow::new(t).await;
+    let mut other = t.db.begin().await.unwrap();
+    let refused = row.outlasts(t, AT_ONCE, other.unless_locked(&key)).await;
+    assert!(matches!(&refused, Err(Error::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
+    other.rollback().await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// When it was sent, the history did not have its lock id yet.
+pub async fn request_repeated_during_the_save_that_releases_it_is_refused(t: &TestDb) {
+    let no = t.order().await;
+    let (key, id) = (LockKey::of::<Order>(&no), LockId::random());
+    t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    t.locks.release_within(&mut tx, &id).await.unwrap();
+    let (locks, asked, same) = (t.locks.clone(), key.clone(), id.clone());
+    let repeated = waiting(async move { locks.try_lock_as(&asked, &kim(), same).await }).await;
+    tx.commit().await.unwrap();
+    let refused = repeated.await.unwrap();
+    let Err(LockError::LockIdUsed(no_lock)) = refused else { panic!("{refused:?}") };
+    assert!(matches!(no_lock.why, LeaseLossReason::Released { .. }), "{no_lock:?}");
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2, "it is free");
+}
+
 pub async fn taking_a_live_lease_over_waits_for_a_save_under_it(t: &TestDb) {
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
@@ -350,7 +405,10 @@ pub async fn resume_waits_for_a_save_unless_locked(t: &TestDb) {
 
 /// Kim's save is in flight and her lease expires: for Lee the key is free, but not yet.
 pub async fn save_unless_locked_waits_for_a_save_under_an_ended_lease(t: &TestDb) {
-    for released in [false, true] {
+    // Where a release waits for the save, too, the lease is alive until then, and refuses at once.
+    let capabilities = t.db.capabilities();
+    let releases_pass = capabilities.heartbeats_pass_saves || capabilities.granularity == Granularity::Database;
+    for released in [false, true].into_iter().filter(|released| !released || releases_pass) {
         let no = t.order().await;
         let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
         let mut tx = t.db.begin().await.unwrap();

@@ -130,6 +130,20 @@ impl TestDb {
         })
     }
 
+    /// As [`by_hand_in`](Self::by_hand_in), for a query of one column of texts.
+    pub async fn texts_in(&self, tx: &mut tenure::Transaction, query: &str) -> Result<Vec<String>, sqlx::Error> {
+        let text = sqlx::AssertSqlSafe(query.to_owned());
+        match self.url.split(':').next() {
+            #[cfg(feature = "postgres")]
+            Some("postgres") => sqlx::query_scalar(text).fetch_all(tx.postgres().unwrap()).await,
+            #[cfg(feature = "mysql")]
+            Some("mysql") => sqlx::query_scalar(text).fetch_all(tx.mysql().unwrap()).await,
+            #[cfg(feature = "sqlite")]
+            Some("sqlite") => sqlx::query_scalar(text).fetch_all(tx.sqlite().unwrap()).await,
+            _ => panic!("this build does not know {}", self.url),
+        }
+    }
+
     /// Whether the next statement after a transaction implicitly begins another one.
     pub fn begins_by_itself(&self) -> bool {
         self.url.starts_with("mysql")

@@ -229,6 +229,21 @@ pub async fn a_lease_of_another_aggregate_or_person_is_refused(t: &TestDb) {
     assert_eq!((t.stored(&mine).await.1, t.stored(&other).await.1), (Version::FIRST, Version::FIRST));
 }
 
+pub async fn lease_that_expires_during_the_save_that_releases_it_is_saved(t: &TestDb) {
+    let no = t.order().await;
+    let key = LockKey::of::<Order>(&no);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    tx.releasing(&key, lease.id()).await.unwrap();
+    let mut order = t.find(&mut tx, &no).await;
+    order.send_to("saved in time").unwrap();
+    t.orders.save(&mut tx, &mut order).await.unwrap();
+    t.clock.advance(TTL);
+    tx.commit().await.unwrap();
+    assert_eq!(t.orders.get(&no).await.unwrap().unwrap().version(), version(2));
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2, "it is free");
+}
+
 pub async fn a_lease_that_expires_during_the_save_is_held_to_its_end(t: &TestDb) {
     let no = t.order().await;
     let key = LockKey::of::<Order>(&no);

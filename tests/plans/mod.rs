@@ -1,13 +1,12 @@
 //! A statement whose parameter is a list finds the rows of our tables by an index, whatever the statistics say: those of a table that was
 //! empty make a scan look cheap, and a scan waits for the rows of others.
 
-#[cfg(any(feature = "sqlite", feature = "mysql"))]
 use sqlx::{AssertSqlSafe, Connection, Row};
 
 use super::*;
 
-/// What makes rows of a list, on any database.
-const LISTS: [&str; 4] = ["json_each(", "json_table(", "jsonb_to_recordset(", "unnest("];
+/// What makes rows of a list.
+const LISTS: [&str; 2] = ["json_each(", "json_table("];
 
 fn has_a_list(text: &str) -> bool {
     let text = text.to_lowercase();
@@ -15,7 +14,7 @@ fn has_a_list(text: &str) -> bool {
 }
 
 /// Everything that was emitted by all operations.
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(feature = "sqlite")]
 async fn emitted_by_everything(db: &Database, clock: &ManualClock) -> Vec<String> {
     let before = emitted().len();
     everything(db, clock, &LockId::random().reveal()[48..]).await;
@@ -66,8 +65,10 @@ async fn lists_are_read_by_index_on_sqlite() {
         assert!(texts.len() >= 4, "{texts:#?}");
         // With the statistics as they were when the texts ran.
         for text in texts {
+            // What it carries beside is no list.
+            let text = text.split(';').find(|text| has_a_list(text)).unwrap();
             let explain = AssertSqlSafe(format!("explain query plan {text}"));
-            for row in sqlx::raw_sql(explain).fetch_all(&mut by_hand).await.unwrap() {
+            for row in sqlx::query(explain).fetch_all(&mut by_hand).await.unwrap() {
                 let step: String = row.get("detail");
                 let is_of_list = ["json", "new", "(subquery", "CONSTANT"].iter().any(|list| step.contains(list));
                 assert!(!step.starts_with("SCAN") || is_of_list, "{step}: {text}");
@@ -75,32 +76,6 @@ async fn lists_are_read_by_index_on_sqlite() {
         }
         by_hand.close().await.unwrap();
     }
-}
-
-#[cfg(feature = "postgres")]
-#[ignore = "starts a server: cargo xtask test"]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_are_read_by_index_on_postgres() {
-    let _one = ONE_AT_A_TIME.lock().await;
-    let _ = tracing::subscriber::set_global_default(Capture);
-    let server = testkit::Postgres::builder().setting("autovacuum", "off").start().unwrap();
-    // The server sends each plan that it uses as a notice, which the driver emits.
-    let explain = "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_level = notice; \
-                   set client_min_messages = notice";
-    let clock = ManualClock::new();
-    let options = ConnectOptions::new().clock(clock.clone()).after_connect(explain);
-    let db = Database::connect_with(&server.url(testkit::DATABASE), options).await.unwrap();
-    sqlx::raw_sql(TABLE).execute(db.postgres().unwrap()).await.unwrap();
-    for _ in ["empty", "filled"] {
-        server.query(testkit::DATABASE, "analyze").unwrap();
-        let plans = emitted_by_everything(&db, &clock).await;
-        let plans: Vec<_> = plans.iter().filter(|line| line.contains("Query Text") && has_a_list(line)).collect();
-        assert!(plans.len() >= 4, "{plans:#?}");
-        for plan in plans {
-            assert!(!plan.contains("Seq Scan on"), "{}", plan.replace("\\n", "\n"));
-        }
-    }
-    db.close().await;
 }
 
 #[cfg(feature = "mysql")]
@@ -129,6 +104,11 @@ async fn lists_are_read_by_index_on_mariadb() {
     assert!(texts.len() >= 4, "{texts:#?}");
     for _ in ["empty", "filled"] {
         for text in &texts {
+            // Without the limits of its waits.
+            let text = text
+                .strip_prefix("set statement ")
+                .and_then(|text| text.split_once(" for "))
+                .map_or(&**text, |(_, text)| text);
             let explain = AssertSqlSafe(format!("explain {text}"));
             for row in sqlx::raw_sql(explain).fetch_all(&mut by_hand).await.unwrap() {
                 let read = |column| row.get::<Option<String>, _>(column).unwrap_or_default();

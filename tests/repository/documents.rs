@@ -152,6 +152,61 @@ fn every_requirement_has_a_verdict_and_evidence() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
+/// Sentences with figures, and the line of the program that makes each true: a change of one is a change of the other.
+#[test]
+fn figures_of_the_documents_are_those_of_the_program() {
+    const SHIPPING: (&str, &str) =
+        ("shop/src/use_cases/stock.rs", "SHIPPING_DEADLINE: Duration = Duration::from_secs(2)");
+    const GUARDED: (&str, &str) = ("src/db/connect_options.rs", "self.guarded.unwrap_or(Duration::from_secs(60))");
+    const MYSQL: (&str, &str) = ("verify/engines/src/catalog.rs", "name: \"mysql-9.7\"");
+    let claims = [
+        ("ARCHITECTURE.md", "within two seconds for all waits (`SHIPPING_DEADLINE`", SHIPPING),
+        ("docs/guide/several.md", "at most two seconds in all", SHIPPING),
+        ("docs/guide/offline.md", "60 s (`ConnectOptions::guarded_transaction`)", GUARDED),
+        ("docs/guide/from-hibernate.md", "One that holds a lease is ended after 60 s", GUARDED),
+        ("docs/databases.md", "MySQL 9.7 (8.0 and 8.4: never run)", MYSQL),
+    ];
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    for (document, sentence, (file, line)) in claims {
+        assert!(read(document).contains(sentence), "{document} does not say `{sentence}` any more");
+        assert!(read(file).contains(line), "{file} has another `{line}`; {document} says `{sentence}`");
+    }
+}
+
+#[test]
+fn every_source_file_that_a_document_names_is_there() {
+    let files = files();
+    let mut wrong = Vec::new();
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/evidence/decisions.md", "docs/locks.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let prose: String = text.split("```").step_by(2).collect();
+        let named = quoted(&prose).into_iter().filter(|name| name.ends_with(".rs") && !name.contains(' '));
+        let is_missing = |name: &&str| !files.iter().any(|file| file.ends_with(name));
+        wrong.extend(named.filter(is_missing).map(|name| format!("{document}: {name}")));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_table_of_the_library_is_named_to_those_who_let_it_create_tables() {
+    let migrations = ["sqlite", "postgres", "mysql"].map(|database| format!("migrations/{database}/0009_tenure.sql"));
+    let texts = migrations.map(|path| fs::read_to_string(root().join(path)).unwrap()).concat();
+    let name = |rest: &str| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned();
+    let texts = texts.replace("if not exists ", "");
+    let mut tables: BTreeSet<_> = texts.split("create table ").skip(1).map(name).collect();
+    assert!(tables.len() >= 6, "{tables:?}");
+    tables.insert("_tenure_migrations".into());
+    for page in ["docs/guide/questions.md", "docs/guide/ko/questions.md"] {
+        let page = fs::read_to_string(root().join(page)).unwrap();
+        let named: BTreeSet<_> = quoted(&page)
+            .into_iter()
+            .filter(|text| text.trim_start_matches('_').starts_with("tenure_") && !text.contains(':'))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(named, tables);
+    }
+}
+
 /// Words that CONTRIBUTING.md replaces.
 #[test]
 fn texts_use_the_words_of_the_glossary() {

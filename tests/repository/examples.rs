@@ -21,6 +21,7 @@ programs! {
     existing_tables: "../../examples/existing_tables.rs";
     importer: "../../examples/importer.rs";
     offline_lock: "../../examples/offline_lock.rs";
+    only_locks: "../../examples/only_locks.rs";
     optimistic: "../../examples/optimistic.rs";
     pessimistic: "../../examples/pessimistic.rs";
     several: "../../examples/several.rs";

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use testkit::tasks::diagram;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -37,9 +39,10 @@ fn code(text: &str) -> Vec<&str> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// The blocks of Rust in a page.
+/// The blocks of Rust in a page, and of HTML, which programs have in their texts.
 fn blocks(page: &str) -> Vec<&str> {
-    page.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+    let of = |fence| page.split(fence).skip(1).map(|rest| rest.split("```").next().unwrap());
+    of("```rust\n").chain(of("```html\n")).collect()
 }
 
 /// The sources of a page's code: the names of Rust files in backticks.
@@ -82,11 +85,60 @@ fn both_languages_have_the_same_pages_and_code() {
 }
 
 #[test]
+fn every_column_of_the_lock_table_is_explained() {
+    let migration = read("migrations/sqlite/0009_tenure.sql");
+    let table = migration.split_once("create table tenure_lock (").unwrap().1.split("primary key").next().unwrap();
+    let columns: Vec<_> = table.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(columns.len() > 15, "{columns:?}");
+    for page in ["docs/guide/chapter.md", "docs/guide/ko/chapter.md"] {
+        let page = read(page);
+        let rows: Vec<_> = page.lines().filter(|line| line.starts_with('|')).collect();
+        let is_named = |column: &&&str| !rows.iter().any(|row| row.contains(&format!("`{column}`")));
+        assert_eq!(columns.iter().filter(is_named).collect::<Vec<_>>(), Vec::<&&str>::new());
+    }
+}
+
+/// Run `cargo xtask diagrams` after a change of a text.
+#[test]
+fn diagrams_are_drawn_from_the_texts_beside_them_in_both_languages() {
+    let texts = |folder: &str| -> Vec<PathBuf> {
+        let files = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let mut texts: Vec<_> =
+            files.filter(|path| path.extension().is_some_and(|extension| extension == "txt")).collect();
+        texts.sort();
+        texts
+    };
+    let (english, korean) = (texts("docs/guide/diagrams"), texts("docs/guide/ko/diagrams"));
+    assert!(english.len() >= 5 && english.len() == korean.len());
+    for (english, korean) in english.iter().zip(&korean) {
+        let shape = |path| diagram::shape(&read(path)).unwrap();
+        assert_eq!(shape(english), shape(korean), "{} and {}", english.display(), korean.display());
+        for text in [english, korean] {
+            let drawn = diagram::svg(&read(text)).unwrap();
+            assert!(drawn == read(text.with_extension("svg")), "{} has another picture", text.display());
+        }
+    }
+}
+
+#[test]
+fn every_picture_of_the_guide_has_a_text_for_those_who_do_not_see_it() {
+    let mut seen = 0;
+    for path in pages("docs/guide") {
+        let page = read(&path);
+        for (text, _) in page.split("![").skip(1).filter_map(|rest| rest.split_once("](")) {
+            assert!(text.chars().count() > 40, "{}: ![{text}] says too little", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 10, "only {seen} pictures were found");
+}
+
+#[test]
 fn readmes_install_the_same() {
     let (english, korean) = (read("README.md"), read("README.ko.md"));
     let install = |page: &str| page.split("```text\n").nth(1).unwrap().split("```").next().unwrap().to_owned();
     assert_eq!(install(&english), install(&korean));
-    assert!(install(&english).starts_with("cargo add tenure\n"));
+    assert!(install(&english).starts_with("cargo add tenure "));
 }
 
 /// The text outside of blocks and of inline code.

@@ -17,9 +17,9 @@ use std::time::{Duration, SystemTime};
 use crate::clock::ManualClock;
 use crate::db::Backend;
 use crate::error::DatabaseError;
-use crate::lease::LockId;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Past, Place, Rows, decide};
-use crate::lease::operations::KeyState;
+use crate::lease::operations::{KeyState, LockRequest, Proof};
+use crate::lease::{LockId, LockKey, LockPolicy, Owner};
 use crate::row_lock::Wait;
 use crate::store::leases;
 
@@ -189,6 +189,37 @@ impl Comparison {
     }
 }
 
+/// Operations that are sent together lock one row with different strengths: none passes a save under the lease that another would pass.
+async fn no_operation_passes_a_guard(backend: impl Into<Backend>, clock: ManualClock) {
+    let backend = backend.into();
+    let kind = format!("G{}", &LockId::random().reveal()[44..]);
+    for (expired, new_owner) in [(false, "kim"), (true, "lee")] {
+        let key = LockKey::new(kind.clone(), new_owner);
+        let request = |lock, owner: &str| LockRequest {
+            key: key.clone(),
+            lock,
+            owner: Owner::new(owner, owner),
+            policy: LockPolicy::exclusive(),
+        };
+        let lock = LockId::random().hash();
+        leases::operate(&backend, &Operation::Take(request(lock, "kim"))).await.expect("it is free");
+        let proof = Proof { lock, owner: None };
+        let mut tx = backend.begin(Wait::default(), None).await.expect("a transaction");
+        leases::guard(&mut tx, &proof).await.expect("an answer").expect("it is held");
+        let theirs = if expired { LockId::random().hash() } else { lock };
+        if expired {
+            clock.advance(LockPolicy::exclusive().ttl);
+        }
+        let (keep, take) = (Operation::Keep(proof, Duration::ZERO), Operation::Take(request(theirs, new_owner)));
+        for operations in [[&keep, &take], [&take, &keep]] {
+            let answers = leases::together(&backend, &operations, false).await.expect("answers");
+            let take = operations.iter().position(|operation| matches!(operation, Operation::Take(_)));
+            assert!(answers[take.expect("it is there")].is_none(), "{answers:?}");
+        }
+        tx.commit(None).await.expect("a commit");
+    }
+}
+
 /// A random operation on a case, and how it is sent.
 fn asked(case: &Case, random: &mut Random) -> (Operation, Form) {
     let operation = case.operation(random);
@@ -328,6 +359,18 @@ async fn postgres_decides_as_the_engine() {
     the_engine_decides_as(Dialect::Postgres, postgres, clock).await;
 }
 
+#[cfg(feature = "postgres")]
+#[ignore = "starts a server: cargo xtask test"]
+#[tokio::test]
+async fn no_operation_passes_a_guard_on_postgres() {
+    use crate::db::postgres::Postgres;
+    let clock = ManualClock::new();
+    let options = crate::db::ConnectOptions::new().clock(clock.clone());
+    let url = testkit::server_url(testkit::Kind::Postgres);
+    no_operation_passes_a_guard(Postgres::open(crate::db::Address::Url(&url), options).await.expect("it opens"), clock)
+        .await;
+}
+
 #[cfg(feature = "mysql")]
 #[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -339,4 +382,16 @@ async fn mariadb_decides_as_the_engine() {
         .await
         .expect("it opens");
     the_engine_decides_as(Dialect::MySql, mysql, clock).await;
+}
+
+#[cfg(feature = "mysql")]
+#[ignore = "starts a server: cargo xtask test"]
+#[tokio::test]
+async fn no_operation_passes_a_guard_on_mariadb() {
+    use crate::db::mysql::MySql;
+    let clock = ManualClock::new();
+    let options = crate::db::ConnectOptions::new().clock(clock.clone());
+    let url = testkit::server_url(testkit::Kind::MariaDb);
+    no_operation_passes_a_guard(MySql::open(crate::db::Address::Url(&url), options).await.expect("it opens"), clock)
+        .await;
 }

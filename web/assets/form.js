@@ -59,7 +59,7 @@ export function adopt(form, values) {
  * The answer, with its status. 0: none, or one of somebody between us and the server. 401 also if a gateway's own session has ended:
  * it redirects to its sign-in page, or refuses with a page of its own.
  */
-export async function request(url, options) {
+async function request(url, options) {
 	try {
 		const response = await fetch(url, { redirect: "manual", headers: { accept: "application/json" }, ...options });
 		const answer = await response.json().catch(() => null);
@@ -68,6 +68,13 @@ export async function request(url, options) {
 	} catch {
 		return { status: 0 };
 	}
+}
+
+/** Posts the body; once more, made again, with the token of the browser's new session, if the cookies were cleared. */
+export async function post(form, url, body, signal) {
+	const send = () => request(url, { method: "POST", body: body(), signal });
+	const answer = await send();
+	return answer.code === "csrf-failed" && (await refresh(form, ["csrf"])) ? send() : answer;
 }
 
 /** Requests new hidden fields of the server, and takes over those with these names. Returns whether it did. */

@@ -3,7 +3,7 @@
 //
 // No state makes a field read-only: what cannot be saved now is said beside the form, and the server guards the save.
 
-import { bare, clock, hidden, isIn, near, refresh, request } from "./form.js";
+import { bare, clock, hidden, isIn, near, post, refresh } from "./form.js";
 import { LEFT, store, typed } from "./text.js";
 
 export const RETRY_MS = [5000, 10000, 20000, 30000];
@@ -36,7 +36,7 @@ export function keepLease(element) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, looking, flight, tag, last, hasAsked, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
+	let timer, looking, flight, tag, last, hasAsked, askedAt, isRegaining, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -89,20 +89,22 @@ export function keepLease(element) {
 	/** One request at a time: a new one replaces one that may hang since before the machine slept. */
 	async function ask(want = wanted(), facts) {
 		quiet();
+		askedAt = clocks();
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
-		const answer = await request(beat, { method: "POST", body: body({ want, ...(want !== "keep" && before()), ...facts }), signal });
+		const answer = await post(form, beat, () => body({ want, ...(want !== "keep" && before()), ...facts }), signal);
 		if (flight !== mine) return;
 		const { status, code } = answer;
 		// The page comes out of the browser's memory, and another person is signed in by now, or nobody: they must not see it.
 		if (isRestored && (status === 401 || code === "other-person")) return location.reload();
 		form.hidden = isRestored = false;
-		// The cookies were cleared: once with a token of the browser's new session.
-		if (code === "csrf-failed" && !facts?.csrf && (await refresh(form, ["csrf"]))) return ask(want, { ...facts, csrf: hidden(form, "csrf") });
-		if (status === 200) hear(answer, sent, idleMs);
+		if (status === 200) {
+			hear(answer, sent, idleMs);
+			return true;
+		}
 		// Nothing can be done here any more: it was deleted, a permission is gone, another person is signed in.
-		else if (/40[0349]/.test(status) && code) {
+		if (/40[0349]/.test(status) && code) {
 			const actions = (answer.actions ?? []).map(({ rel }) => rel);
 			hear({ mode: "lost", state: code, said: answer.detail ?? answer.title, actions }, sent, idleMs);
 		} else doubt(status, want);
@@ -212,12 +214,20 @@ export function keepLease(element) {
 		});
 	}
 
-	async function rename() {
+	async function rename(want) {
 		store(() => sessionStorage.removeItem(LEFT));
-		if (!(await refresh(form, ["form_id", "lid"]))) return setTimeout(rename, RETRY_MS[0]);
+		if (!(await refresh(form, ["form_id", "lid"]))) return want ?? setTimeout(rename, RETRY_MS[0]);
 		isHeld = hadLease = false;
 		claim();
-		ask();
+		return ask(want);
+	}
+
+	/** Its lease has ended, and typing on acquires one at once: the same, or that of a new form if it was released. */
+	async function regain() {
+		if (isRegaining) return;
+		isRegaining = true;
+		if ((await ask()) && !isHeld && state === "free") await rename("take");
+		isRegaining = false;
 	}
 
 	/** There is text: it is to be locked. Typing does not wait for the answer, and saving does not need it. */
@@ -235,6 +245,7 @@ export function keepLease(element) {
 		isPinned = false;
 		if (isDropped) isDropped = goOn();
 		begin();
+		if (!isHeld && hadLease && state === "free" && since(askedAt) >= SOON_MS) regain();
 	}
 
 	/** It was not sent after all, or refused: the form continues, and asks for its state. */

@@ -3,7 +3,7 @@
 //
 // Typing goes on meanwhile. If the fields differ from what was sent when it was saved, the page stays, as a new form on the new version.
 
-import { adopt, bare, hidden, isIn, near, refresh, request } from "./form.js";
+import { adopt, bare, hidden, isIn, near, post, refresh } from "./form.js";
 import { RETRY_MS, WAIT_MS } from "./lease.js";
 import { values } from "./text.js";
 
@@ -17,15 +17,16 @@ function way(form, submitter) {
 	return isOurs && { url: of("action"), isMultipart: of("enctype") === "multipart/form-data" };
 }
 
-/** The body as the browser encodes it: a file as its name unless in parts, and lines that end with CR LF. */
-function encoded(data, isMultipart) {
+/** The body as the browser encodes it: a file as its name unless in parts, and lines that end with CR LF; with the present token. */
+function encoded(data, isMultipart, csrf) {
+	if (data.has("csrf")) data.set("csrf", csrf);
 	if (isMultipart) return data;
 	const text = (value) => (value.name ?? value).replace(/\r\n?|\n/g, "\r\n");
 	return new URLSearchParams(Array.from(data, (pair) => pair.map(text)));
 }
 
 /** Goes to an address as after a form: also to this page at another fragment, which alone would load nothing. */
-function go(next) {
+export function go(next) {
 	const to = new URL(next, document.baseURI);
 	const isHere = to.hash && to.href.split("#")[0] === location.href.split("#")[0];
 	if (!isHere) return location.assign(to);
@@ -51,7 +52,7 @@ export function saveFrom(element, lease, text) {
 		check.hidden = stop.hidden = false;
 	}
 
-	/** Sends it until there is an answer; returns that, and what was sent. */
+	/** Sends it until there is an answer; returns that, and what was sent; or whether it may have arrived, if it is stopped. */
 	async function deliver(submitter, { url, isMultipart }, stopped) {
 		let sent, data, isUnknown;
 		const take = () => ([isTyping, sent, data] = [false, values(form), new FormData(element, submitter)]);
@@ -64,13 +65,11 @@ export function saveFrom(element, lease, text) {
 			const signal = AbortSignal.any([once.signal, stopped]);
 			const slow = setTimeout(() => wait(lease.text.textUnknown), WAIT_MS);
 			const isOnline = navigator.onLine;
-			const answer = await request(url, { method: "POST", body: encoded(data, isMultipart), signal });
+			const answer = await post(form, url, () => encoded(data, isMultipart, hidden(form, "csrf")), signal);
 			clearTimeout(slow);
-			if (stopped.aborted) return {};
-			// The cookies were cleared: the form gets a token of the browser's new session, once.
-			if (answer.code === "csrf-failed" && !tries && (await refresh(form, ["csrf"]))) data.set("csrf", hidden(form, "csrf"));
+			if (stopped.aborted) return { isUnknown: isUnknown || isOnline };
 			// What was typed meanwhile takes the place of what was refused.
-			else if (answer.next && !answer.done && isNewer()) take();
+			if (answer.next && !answer.done && isNewer()) take();
 			else if (answer.status && !/^(429|502|503|504)$/.test(answer.status)) return { answer, sent, isNewer };
 			else {
 				// Without an answer it may have arrived all the same: only a request that was never sent is known not to.
@@ -78,7 +77,7 @@ export function saveFrom(element, lease, text) {
 				wait(isUnknown ? lease.text.textUnknown : answer.status ? lease.text.textBusy : lease.text.textUnsent);
 				await pause(RETRY_MS[Math.min(tries, 3)], signal);
 			}
-			if (stopped.aborted) return {};
+			if (stopped.aborted) return { isUnknown };
 		}
 	}
 
@@ -86,7 +85,7 @@ export function saveFrom(element, lease, text) {
 		sending = new AbortController();
 		text.wait(true);
 		lease.saving(lease.text.textSaving);
-		const { answer, sent, isNewer } = await deliver(submitter, how, sending.signal);
+		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, sending.signal);
 		const isNext = answer?.next && answer.done && isNewer();
 		if (isNext) text.rebase(sent);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
@@ -101,7 +100,7 @@ export function saveFrom(element, lease, text) {
 		text.wait(false);
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
-		if (!isNext) return lease.goOn(answer ? answer.detail || failed : textStopped, answer?.status);
+		if (!isNext) return lease.goOn(answer ? answer.detail || failed : isUnknown ? textStopped : "", answer?.status);
 		adopt(form, { version: answer.version });
 		text.save();
 		lease.restart();

@@ -1,28 +1,42 @@
 // The scripts of pages with forms: form.js has what they share, text.js keeps the typed text, lease.js tracks the state of the form,
 // save.js sends it, kept.js is about text whose form is gone.
 
+import { bare, post } from "./form.js";
 import { count, showKept } from "./kept.js";
-import { keepLease } from "./lease.js";
-import { saveFrom } from "./save.js";
+import { keepLease, WAIT_MS } from "./lease.js";
+import { go, saveFrom } from "./save.js";
 import { draftsOf, erase, keepText } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
-const leases = [];
+const open = [];
 
 for (const form of all("form[data-tenure-form]")) {
 	let lease;
 	const text = keepText(form, () => lease?.begin());
-	leases.push((lease = keepLease(form)));
+	lease = keepLease(form);
 	saveFrom(form, lease, text);
-	// Leaving without saving, or taking the others' changes: the draft is dropped, and can be restored for a while.
-	for (const way of all("[data-tenure-drop]"))
-		way.addEventListener(way.tagName === "FORM" ? "submit" : "click", (event) => {
-			// A link that is opened in another tab leaves nothing.
-			const isElsewhere = way.target && way.target !== "_self";
-			if (isElsewhere || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-			lease.leave(true);
-			text.drop();
-		});
+	open.push({ form, lease, text });
+}
+
+// Leaving without saving, or taking the others' changes: the draft is dropped, and can be restored for a while.
+for (const way of open.length ? all("[data-tenure-drop]") : []) {
+	const isForm = way.tagName === "FORM";
+	way.addEventListener(isForm ? "submit" : "click", async (event) => {
+		// A link that is opened in another tab leaves nothing.
+		const isElsewhere = way.target && way.target !== "_self";
+		if (isElsewhere || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+		for (const { lease } of open) lease.leave(true);
+		if (!isForm) return open.forEach(({ text }) => text.drop());
+		// Sent from a page that stays until there is an answer, as a save is. An answer without an address is shown by the browser.
+		event.preventDefault();
+		const body = () => new URLSearchParams(new FormData(way));
+		const answer = await post(bare(open[0].form), bare(way).action, body, AbortSignal.timeout(WAIT_MS));
+		const stays = { 0: "textUnleft", 401: "textFreeSignedOut" }[answer.status];
+		if (stays) return open.forEach(({ lease }) => lease.goOn(lease.text[stays], answer.status));
+		for (const { text } of open) text.drop();
+		if (answer.next) go(answer.next);
+		else bare(way).submit();
+	});
 }
 
 for (const box of all("[data-tenure-kept]")) showKept(box);
@@ -38,7 +52,7 @@ for (const form of all("form[data-tenure-erase]"))
 		// What is open here ends with the session: the server releases it, because a beacon comes too late for that.
 		for (const { value } of all("form[data-tenure-form] input[name=lid]"))
 			form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "lid", value }));
-		if (textErases) for (const lease of leases) lease.leave(true);
+		if (textErases) for (const { lease } of open) lease.leave(true);
 	});
 addEventListener("input", () => (leaving = null));
 addEventListener("pagehide", () => leaving && erase(leaving.person));

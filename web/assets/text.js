@@ -74,8 +74,9 @@ export function drafts() {
 	for (const key of store(() => Object.keys(localStorage)) ?? []) {
 		if (!key.startsWith(KEY)) continue;
 		const draft = store(() => JSON.parse(localStorage[key]));
-		const age = Date.now() - (draft?.dropped ?? draft?.at);
-		if (age >= 0 && age < (draft.dropped ? DROPPED_MS : DAY_MS)) found.push({ ...draft, key });
+		// The clock may have been set back since.
+		const age = Math.abs(Date.now() - (draft?.dropped ?? draft?.at));
+		if (age < (draft?.dropped ? DROPPED_MS : DAY_MS)) found.push({ ...draft, key });
 		else remove({ key });
 	}
 	found.sort((a, b) => b.at - a.at);
@@ -153,8 +154,9 @@ export function keepText(element, onWrite) {
 
 	const wait = (isSaving) => box && (box.hidden = isSaving || !shown);
 	const isOfNow = (draft) => draft.version === version();
-	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name]));
-	const isShown = (draft) => agrees(draft, (value, there) => `${value}` === `${there}`);
+	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name], name));
+	/** Also in a hidden field: of a row that is gone from the form, which the server compares. */
+	const isShown = (draft) => agrees(draft, (value, there, name) => `${value}` === `${there ?? hidden(form, name)}`);
 	/** Whether there is a field for all of the typed text: rows may have been added to the form then. */
 	const fits = (draft) => isOfNow(draft) && agrees(draft, (value, there) => value.length === there?.length);
 
@@ -240,6 +242,8 @@ export function keepText(element, onWrite) {
 		keep();
 	});
 	for (const type of ["pagehide", "visibilitychange"]) addEventListener(type, save, true);
+	// The page was left, and comes back out of the browser's memory: its text is kept again.
+	addEventListener("pageshow", ({ persisted }) => persisted && (isClosed = !restore));
 	part("restore").addEventListener("click", restoreDraft);
 	part("discard").addEventListener("click", discard);
 	if (restore) look();

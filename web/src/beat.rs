@@ -241,7 +241,8 @@ impl<A: Aggregate> Beat<A> {
             Mine::Alive(lease) | Mine::Resumed(lease) => Some(lease.generation),
             Mine::None | Mine::Ended(_) => None,
         };
-        let mut others = locks.holders(&key).await?;
+        // Nobody is beside an exclusive lease that is alive, so nobody is asked for.
+        let mut others = if own.is_some() && exclusive { Vec::new() } else { locks.holders(&key).await? };
         others.retain(|holder| Some(holder.generation) != own);
         // A lease that somebody else has now is reported with the reason of its end.
         let is_free = others.is_empty() || !exclusive;

@@ -139,12 +139,13 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     }
 }
 
-/// The time until a held lock is free, if its person does nothing more: its expiry if the form is silent; while heartbeats arrive, the
-/// idle limit of the policy, and its absolute limit in any case.
+/// The time until a held lock is free, if its person does nothing more: its expiry if the form is silent or was left; while heartbeats
+/// arrive, the idle limit of the policy, and its absolute limit in any case.
 ///
-/// Without an idle limit, and with heartbeats, that is the absolute limit: a form that is open keeps the lock until then.
+/// Without an idle limit, and with heartbeats, that is the absolute limit: a form that is open keeps the lock until then. A lease that was
+/// resumed reaches it earlier.
 pub fn free_in(holder: &Holder, policy: &LockPolicy) -> Duration {
-    if holder.presence() == Presence::Unreachable {
+    if holder.presence() == Presence::Unreachable || holder.remaining <= PARTING_GRACE {
         return holder.remaining;
     }
     let held = holder.last_active.duration_since(holder.since).unwrap_or_default() + holder.silent;

@@ -59,10 +59,13 @@ fn built() -> Result<usize, String> {
     Ok(pages.len())
 }
 
-/// The targets of the links in the text of a page, on the site itself.
+/// The targets of the links and pictures in the text of a page, on the site itself.
 fn links(html: &str) -> impl Iterator<Item = &str> {
     let text = html.split_once("<main>").map_or("", |(_, rest)| rest.split("</main>").next().unwrap_or(rest));
-    let targets = text.split("href=\"").skip(1).filter_map(|rest| rest.split_once('"')).map(|(target, _)| target);
+    // Not what stands in code: its `<` is written as `&lt;`.
+    let of = |tag| text.split(tag).skip(1);
+    let after = of("<a href=\"").chain(of("<img src=\""));
+    let targets = after.filter_map(|rest| rest.split_once('"')).map(|(target, _)| target);
     targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
 
@@ -87,9 +90,8 @@ mod tests {
 
     #[test]
     fn links_of_the_text_are_found() {
-        let html =
-            "<a href=\"menu.html\"></a><main><a href=\"two.html#part\"></a><a href=\"https://docs.rs\"></a></main>";
-        assert_eq!(links(html).collect::<Vec<_>>(), ["two.html#part"]);
+        let html = "<a href=\"menu.html\"></a><main><a href=\"two.html#part\"></a><a href=\"https://docs.rs\"></a><img src=\"a.svg\"></main>";
+        assert_eq!(links(html).collect::<Vec<_>>(), ["two.html#part", "a.svg"]);
         assert!(!leads_to_a_file(Path::new("."), "no-such-page.html#part") && leads_to_a_file(Path::new("."), "#part"));
     }
 

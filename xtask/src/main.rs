@@ -5,6 +5,7 @@ mod api;
 mod axe;
 mod bench;
 mod deny;
+mod diagrams;
 mod failures;
 mod fuzz;
 mod guide;
@@ -62,6 +63,8 @@ enum Chore {
     Lines,
     /// Check the crates of Cargo.lock by the rules of deny.toml: advisories, licences, bans and duplicates, sources
     Deny,
+    /// Draw the sequence diagrams of the guide from their texts
+    Diagrams,
     /// Make a site of docs/ with mdBook, in target/book
     Guide,
     /// Copy the README's install lines and example into a new crate outside of the workspace, and run it
@@ -151,6 +154,7 @@ fn main() -> ExitCode {
         Chore::Api { check } => api::run(check),
         Chore::Lines => lines::run(),
         Chore::Deny => deny::run(),
+        Chore::Diagrams => diagrams::run(),
         Chore::Guide => guide::run(),
         Chore::Readme => readme::run(),
         Chore::Package => package::run(),

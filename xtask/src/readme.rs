@@ -65,7 +65,8 @@ fn manifest(readme: &str, lock: &str, root: &Path) -> Result<String, String> {
     for line in lines.lines() {
         let words: Vec<_> = line.split_whitespace().collect();
         let (name, features) = match words[..] {
-            ["cargo", "add", name] => (name, String::new()),
+            // The path is that of a reader's clone.
+            ["cargo", "add", name] | ["cargo", "add", name, "--path", _] => (name, String::new()),
             ["cargo", "add", name, "--features", features] => {
                 (name, format!(", features = {:?}", features.split(',').collect::<Vec<_>>()))
             }
@@ -95,7 +96,8 @@ mod tests {
 
     #[test]
     fn install_lines_become_dependencies() {
-        let readme = "## Install\n\n```text\ncargo add tenure\ncargo add tokio --features macros,rt\n```\n";
+        let readme =
+            "## Install\n\n```text\ncargo add tenure --path ../tenure\ncargo add tokio --features macros,rt\n```\n";
         let manifest = manifest(readme, LOCK, Path::new("/here")).expect("it is understood");
         let (_, dependencies) = manifest.split_once("[dependencies]\n").expect("they are there");
         assert_eq!(

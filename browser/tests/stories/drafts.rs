@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use browser::{ORDER, Story};
 
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn typed_text_survives_a_refused_invalid_save() {
     let story = Story::begin().await;
@@ -287,6 +289,41 @@ async fn sign_out_in_another_tab_erases_the_text_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
+    let story = Story::begin().await;
+    for (form, told) in
+        [("#shipping", "As soon as you change something"), ("#edit", "go on typing, and it is yours again")]
+    {
+        let minji = story.person("minji").await;
+        if form == "#edit" {
+            minji.edits_the_order().await;
+        } else {
+            minji.goes_to(SHIPPING).await;
+        }
+        minji.types("[name=message]", "Ring").await;
+        minji.sees(&format!("{form}[data-tenure-state=held]")).await;
+        minji.opens_a_tab().await;
+        minji.goes_to("/orders").await;
+        minji.clicks("form[action='/sign-out'] button").await;
+        minji.answers(true).await;
+        minji.sees("main[data-state=sign-in]").await;
+        minji.sign_in("minji").await;
+        minji.turns_to_tab(0).await;
+        minji.sees(&format!("{form}[data-tenure-state=free]")).await;
+        assert!(minji.reads("[data-tenure-status]").await.contains(told));
+        // What was just answered need not be asked again for five seconds.
+        minji.finds::<()>("(Date.now = ((now) => () => now() + 6000)(Date.now), null)").await;
+        minji.clicks("[name=message]").await;
+        minji.presses(" twice").await;
+        minji.sees(&format!("{form}[data-tenure-state=held]")).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert!(minji.reads("dd.typed").await.contains("twice"));
+        story.clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_put_into_a_form_that_can_never_be_saved() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
@@ -324,4 +361,45 @@ async fn sign_out_asks_only_who_typed_and_erases_nobody_elses_text() {
     minji.answers(true).await;
     minji.sees("main[data-state=sign-in]").await;
     assert_eq!(minji.drafts().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_typed_before_the_clock_was_set_back_is_offered() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.goes_to("/orders").await;
+    let an_hour_ahead =
+        "((key) => ((draft) => (localStorage[key] = JSON.stringify({ ...draft, at: draft.at + 3600000 }), null))
+        (JSON.parse(localStorage[key])))(Object.keys(localStorage).find((key) => key.startsWith('tenure draft')))";
+    minji.finds::<()>(an_hour_ahead).await;
+    minji.goes_to(SHIPPING).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(minji.value("[name=message]").await, "Ring twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_of_a_removed_line_that_came_along_is_not_offered() {
+    let story = Story::begin().await;
+    let (park, olivia) = (story.person("park").await, story.person("olivia").await);
+    park.edits_the_order().await;
+    park.types("[name=quantity-1]", "7").await;
+    olivia.goes_to("/locks").await;
+    olivia.clicks("details.confirm summary").await;
+    olivia.types("details.confirm [name=reason]", "Another product").await;
+    olivia.clicks("details.confirm .danger").await;
+    park.sees("form[data-tenure-state=lost]").await;
+    olivia.edits_the_order().await;
+    for (field, text) in [("product", "Broom"), ("price", "1000"), ("quantity", "1")] {
+        olivia.types(&format!("[name=new-{field}]"), text).await;
+    }
+    olivia.clicks("[name=remove-1]").await;
+    super::saves(&olivia).await;
+    park.clicks("[data-tenure-action=again]").await;
+    park.sees("main[data-state=OE-25] form[data-tenure-state]").await;
+    park.photo("removed-line").await;
+    assert_eq!(park.value("[name=quantity-1]").await, "7");
+    assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await, "all of it is here");
 }

@@ -417,3 +417,19 @@ async fn an_answer_that_is_not_ours_keeps_the_text() {
         assert_eq!(kim.drafts().await, 1);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_typed_after_back_to_a_form_that_was_left_is_kept() {
+    let story = Story::begin().await;
+    let (_elsewhere, kim) = kim_types(&story, "links").await;
+    kim.finds::<()>("(window.isBefore = true, null)").await;
+    kim.clicks("#leave").await;
+    kim.waits_until("location.pathname === '/done'").await;
+    kim.goes_back().await;
+    kim.waits_until("window.isBefore").await;
+    kim.sees("form[data-tenure-state=held]").await;
+    kim.clicks("[name=text]").await;
+    kim.presses(", Mandu").await;
+    let kept = "Object.values(localStorage).some((draft) => draft.includes('Mandu') && !JSON.parse(draft).dropped)";
+    kim.waits_until(kept).await;
+}

@@ -59,6 +59,7 @@ async fn an_idle_person_loses_the_order_and_keeps_the_text() {
     // Nothing was saved meanwhile: any key continues.
     story.until_remaining("he has left", |left| left.is_zero()).await;
     minji.presses("twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
     assert_eq!(minji.value("[name=message]").await, "Ring twice");
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;

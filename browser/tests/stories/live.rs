@@ -86,7 +86,7 @@ async fn expired_lease_without_changes_resumes_in_place() {
         park.edits_the_order().await;
         park.types("[name=message]", "Before lunch").await;
         park.gets_heartbeats_through(false).await;
-        let generation = story.holder().await.expect("he edits").generation;
+        let opened = story.holder().await.expect("he edits");
         story.clock.advance(Duration::from_secs(3600));
         assert!(story.holder().await.is_none());
         // The page asks again by itself, once: a second answer would not say any more that it was resumed.
@@ -98,7 +98,10 @@ async fn expired_lease_without_changes_resumes_in_place() {
         park.sees("main[data-state=OE-1]").await;
         assert!(!park.reads("[data-tenure-status]").await.contains(|c: char| c.is_ascii_digit()));
         park.types("[name=message]", "After lunch").await;
-        assert_eq!(story.holder().await.expect("he goes on").generation, generation);
+        // Others read that he has been editing since he came back, which is true.
+        let resumed = story.holder().await.expect("he goes on");
+        assert_eq!(resumed.generation, opened.generation);
+        assert_eq!(resumed.since, opened.since + Duration::from_secs(3600));
         saves(&park).await;
         assert_eq!(park.reads("dd.typed").await, "After lunch");
     }

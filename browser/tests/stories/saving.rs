@@ -79,6 +79,23 @@ async fn continuing_after_a_lost_response_saves_on_top() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn stopped_save_that_was_never_sent_may_not_have_been_saved() {
+    let story = Story::begin().await;
+    for (language, never) in [("en", "may have been saved"), ("ko", "저장되었을 수도")] {
+        let minji = types_a_message(&story, "minji", language, &format!("In a tunnel, {language}")).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.is_online(false).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.clicks("[data-tenure-stop]").await;
+        minji.sees("#shipping:not([data-tenure-state=saving])").await;
+        assert!(!minji.reads("main").await.contains(never));
+        minji.is_online(true).await;
+        saves(&minji).await;
+        story.clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_typed_after_a_stopped_save_is_not_called_saved() {
     let story = Story::begin().await;
     for (language, told) in [("en", "If you typed more"), ("ko", "더 입력했다면")] {
@@ -253,6 +270,41 @@ async fn the_form_works_as_a_plain_post_without_scripts() {
         minji.clicks("[data-tenure-action=save]").await;
         minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
         assert_eq!(minji.reads("dd.typed").await, format!("Plain {language}"));
+        story.clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_text_without_scripts_is_found_on_the_orders_page() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    for (language, told, see) in [("en", "was not saved", "See it"), ("ko", "저장되지 않았습니다", "내용 보기")]
+    {
+        let (minji, path) = (story.reader_of(language).await, format!("/orders/{ORDER}"));
+        minji.sign_in("minji").await;
+        minji.has_scripts(false).await;
+        minji.goes_to(SHIPPING).await;
+        park.goes_to(SHIPPING).await;
+        park.types("[name='address.line2']", language).await;
+        super::saves(&park).await;
+        minji.types("[name=message]", &format!("Ring twice, {language}")).await;
+        minji.types("[name='address.line2']", "left").await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.waits_until("location.pathname.includes('/kept/')").await;
+        // She closes the page, and comes back another way.
+        minji.goes_to(&path).await;
+        assert!(minji.reads("noscript .notice").await.contains(told));
+        minji.photo(&format!("{language}-refused-text")).await;
+        park.goes_to(&path).await;
+        assert!(!park.reads("main").await.contains(told), "it is hers alone");
+        assert_eq!(minji.reads("noscript .notice a").await, see);
+        minji.clicks("noscript .notice a").await;
+        minji.clicks("[name=edit-first]").await;
+        assert_eq!(minji.value("[name=message]").await, format!("Ring twice, {language}"));
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.waits_until(&format!("location.pathname === '{path}'")).await;
+        assert_eq!(minji.reads("dd.typed").await, format!("Ring twice, {language}"));
+        assert!(!minji.reads("main").await.contains(told), "it is saved");
         story.clock.advance(Duration::from_secs(1));
     }
 }

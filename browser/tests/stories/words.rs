@@ -1,5 +1,7 @@
 //! What is said about an open form, as people see it: one box at a time, nothing covered, nothing internal on paper.
 
+use std::time::Duration;
+
 use browser::{ORDER, Person, Story};
 use serde_json::json;
 
@@ -109,5 +111,32 @@ async fn how_the_page_before_ended_is_not_said_beside_what_is_urgent() {
         assert!(!minji.finds::<bool>("document.querySelector('.flash').checkVisibility()").await);
         minji.is_online(true).await;
         minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ones_own_form_that_was_left_is_not_called_another_tab_only() {
+    let story = Story::begin().await;
+    let olivia = story.person("olivia").await;
+    for (language, told) in [("en", "you left the form a moment ago"), ("ko", "조금 전에 수정 양식에서 나왔습니다")]
+    {
+        let minji = story.reader_of(language).await;
+        minji.sign_in("minji").await;
+        minji.goes_to(SHIPPING).await;
+        olivia.goes_to(SHIPPING).await;
+        olivia.types("[name=message]", &format!("At the door, {language}")).await;
+        super::saves(&olivia).await;
+        minji.types("[name=message]", language).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.clicks("[name=edit-first]").await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.goes_back().await;
+        minji.sees("main[data-state=LP-16]").await;
+        minji.photo(&format!("{language}-left-a-moment-ago")).await;
+        assert!(minji.reads("main").await.contains(told));
+        minji.goes_forward().await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        super::saves(&minji).await;
+        story.clock.advance(Duration::from_secs(1));
     }
 }

@@ -4,6 +4,7 @@
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::response::Response;
+use jiff::Timestamp;
 use tenure::{LockId, VersionToken};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
@@ -15,8 +16,8 @@ use super::posted::{Answer, browser_key};
 use super::problem::Retry;
 use super::read::{read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
-use super::{both, edit, note, problem, see, shipping};
-use crate::domain::{Note, Order, OrderNo};
+use super::{both, edit, note, order_url, problem, see, shipping};
+use crate::domain::{Member, Note, Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, ShippingForm, Shop, WholeForm};
 
 /// The part of the address after the order's number.
@@ -89,6 +90,23 @@ impl KeptForm {
             fields.set("lid", &key.lock_id(visit.member.id().as_str(), form).reveal());
         }
         Ok(KeptForm { id, what, fields })
+    }
+
+    /// The latest refused text of this person about this order, if its form was not saved since: its address and time.
+    pub(super) async fn latest(
+        shop: &Shop,
+        member: &Member,
+        no: &OrderNo,
+    ) -> Result<Option<(String, Timestamp)>, Refusal> {
+        let kept = shop.kept_about(member, no).await?;
+        let has_text = |what: &str| What::from_code(what).is_some_and(What::has_text);
+        let Some((id, at, kept)) = kept.into_iter().find(|(_, _, kept)| has_text(&kept.what)) else { return Ok(None) };
+        if let Ok(form) = Fields::sent(kept.fields).text("form_id").parse()
+            && shop.saved(member, form).await?.is_some_and(|saved| saved.at >= at)
+        {
+            return Ok(None);
+        }
+        Ok(Some((format!("{}/kept/{id}", order_url(no)), at)))
     }
 
     /// As an attempt that is viewed again.
@@ -180,10 +198,12 @@ pub(super) async fn show(
         && let Ok(Some(saved)) = shop.saved(&visit.member, form).await
         && saved.digest == kept.fields.digest()
     {
-        return Ok(problem::already_saved(visit.frame, &no));
+        return Ok(if kept.what.has_text() { problem::already_saved(visit.frame, &no) } else { see(&order_url(&no)) });
     }
     let attempt = kept.attempt(&no);
     match kept.ask(&shop, &visit, &no).await {
+        // A button is on the order's page, with its own question.
+        Ok(Ok(())) if !kept.what.has_text() => Ok(see(&order_url(&no))),
         Ok(Ok(())) => {
             let retry = Retry { action: attempt.action(), fields: attempt.again() };
             Ok(problem::ready(visit.frame, &no, attempt.fields, retry))

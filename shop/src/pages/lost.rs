@@ -128,9 +128,7 @@ fn reason(
     let other = held_now.filter(|holder| !frame.is_me(&holder.owner));
     let held = other.map(|holder| t.lost_held(&holder.owner, frame.at(holder.since)));
     let (state, title) = match &no_lock.why {
-        LeaseLossReason::Broken { by, .. } | LeaseLossReason::TakenOver { by, .. } if frame.is_me(by) => {
-            ("OE-12", t.lost_title_moved(no))
-        }
+        LeaseLossReason::TakenOver { by, .. } if frame.is_me(by) => ("OE-12", t.lost_title_moved(no)),
         LeaseLossReason::Broken { .. } | LeaseLossReason::TakenOver { .. } => ("OE-11", t.lost_title_broken(no)),
         LeaseLossReason::Released { .. } => (FINISHED, t.lost_title_finished(no)),
         LeaseLossReason::Expired { .. }

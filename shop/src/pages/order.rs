@@ -13,6 +13,7 @@ use tenure_web::versions::Versioned;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
+use super::kept::KeptForm;
 use super::standing::each_person_once;
 use super::unsaved::Unsaved;
 use super::{order_url, problem, refusal};
@@ -36,6 +37,8 @@ struct OrderPage {
     cancel_form: FormId,
     /// For drafts of forms that are gone.
     unsaved: Option<Unsaved>,
+    /// The address of text that was refused, for browsers without scripts: the others have drafts.
+    refused: Option<(String, When)>,
 }
 
 impl OrderPage {
@@ -116,6 +119,10 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
     let (f, url) = (visit.frame.state(state), order_url(&no));
     let unsaved = view.frozen().is_some().then(|| Unsaved::of(f.t, &view.order));
-    let page = OrderPage { f, view, url, verdict, edit_form, note_form, ship_form, cancel_form, unsaved };
+    let refused = match KeptForm::latest(&shop, &visit.member, &no).await {
+        Ok(refused) => refused.map(|(address, at)| (address, f.at(at))),
+        Err(refusal) => return refusal::plain(f, refusal),
+    };
+    let page = OrderPage { f, view, url, verdict, edit_form, note_form, ship_form, cancel_form, unsaved, refused };
     Versioned(page.view.order.token(), page.f.answer(StatusCode::OK, &page)).into_response()
 }

@@ -202,9 +202,8 @@ fn who(f: &Frame, kind: Kind, moved: &Moved) -> Html {
 pub(crate) fn ended(f: &Frame, why: &LeaseLossReason) -> Html {
     let t = f.t;
     match why {
-        LeaseLossReason::Broken { by, at, .. } | LeaseLossReason::TakenOver { by, at, .. } if f.is_me(by) => {
-            t.lost_moved(f.at(*at))
-        }
+        LeaseLossReason::TakenOver { by, at, .. } if f.is_me(by) => t.lost_moved(f.at(*at)),
+        LeaseLossReason::Broken { by, at, .. } if f.is_me(by) => t.lost_ended_self(f.at(*at)),
         LeaseLossReason::Broken { by, at, reason } | LeaseLossReason::TakenOver { by, at, reason } => {
             t.lost_broken(by, f.at(*at), reason.as_str())
         }

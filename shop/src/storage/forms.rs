@@ -51,6 +51,19 @@ pub(crate) async fn kept_form(
     on!(db, kept_form(db, id, member, since))
 }
 
+/// The forms of this member about this order that were kept after `since`, the latest first.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn kept_about(
+    db: &Database,
+    member: &str,
+    about: &str,
+    since: i64,
+) -> Result<Vec<KeptRow>, DatabaseError> {
+    on!(db, kept_about(db, member, about, since))
+}
+
 /// Records, in the transaction of the save, that this form was saved.
 ///
 /// # Errors

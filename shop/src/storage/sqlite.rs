@@ -195,6 +195,20 @@ pub(super) async fn kept_form(
     select.fetch_optional(db.sqlite()?).await.map_err(failed)
 }
 
+const KEPT_ABOUT: &str = "
+    select id, member, about, what, fields, kept_at from kept_form where member = ? and about = ? and kept_at > ?
+    order by kept_at desc, id desc";
+
+pub(super) async fn kept_about(
+    db: &Database,
+    member: &str,
+    about: &str,
+    since: i64,
+) -> Result<Vec<KeptRow>, DatabaseError> {
+    let select = sqlx::query_as(KEPT_ABOUT).bind(member).bind(about).bind(since);
+    select.fetch_all(db.sqlite()?).await.map_err(failed)
+}
+
 const MARK_SAVED: &str = "
     insert into saved_form (form_id, member, digest, version, made_on, saved_at) values (?, ?, ?, ?, ?, ?)
         on conflict (form_id, member) do update set digest = excluded.digest, version = excluded.version,

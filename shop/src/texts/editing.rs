@@ -42,11 +42,11 @@ texts! {
     edit_again: "Edit again with my text", "내 내용으로 다시 수정";
 
     locked_title(no): "Somebody is editing order {no}", "주문 {no}: 다른 사람이 수정 중입니다";
-    locked_title_self(no): "You are editing order {no} in another tab", "주문 {no}: 다른 탭에서 수정 중입니다";
+    locked_title_self(no): "You are editing order {no} elsewhere", "주문 {no}: 다른 곳에서 수정 중입니다";
     held_other(name, time): "{name} has been editing since {time}.", "{name} 님이 {time}부터 수정하고 있습니다.";
     held_self(time):
-        "You have been editing since {time}, in another tab or on another device.",
-        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다.";
+        "You have been editing since {time}, in another tab or on another device, or you left the form a moment ago.",
+        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있거나, 조금 전에 수정 양식에서 나왔습니다.";
     last_typed(time, left):
         "Last input: {time}. Without another, the order is free in {left}.",
         "마지막 입력은 {time}입니다. 더 입력이 없으면 {left} 뒤에 주문이 풀립니다.";
@@ -114,6 +114,7 @@ texts! {
     lost_moved(time):
         "At {time} you moved the editing of this order to another tab.",
         "{time}에 이 주문의 편집을 다른 탭으로 옮겼습니다.";
+    lost_ended_self(time): "You ended this editing at {time}.", "{time}에 이 편집을 직접 종료했습니다.";
     lost_finished(time): "You saved or left this form at {time}.", "{time}에 이 양식을 저장했거나 닫았습니다.";
     lost_same_as_now:
         "What you typed is what the order says now, so there is nothing left to do.",

@@ -93,6 +93,9 @@ texts! {
     js_stopped:
         "Stopped. It may have been saved; if you change it and save again, nothing is saved twice.",
         "중단했습니다. 이미 저장되었을 수도 있습니다. 고쳐서 다시 저장해도 두 번 저장되지 않습니다.";
+    js_unleft:
+        "No connection, so this form is still open. What you typed is still here.",
+        "연결이 끊겨 양식이 그대로 열려 있습니다. 입력한 내용도 그대로 있습니다.";
     check_saved: "Check", "확인";
     stop_saving: "Go on editing", "계속 수정";
     sign_in_here: "Sign in (new tab)", "로그인(새 탭)";
@@ -112,6 +115,8 @@ texts! {
     unsaved_copy: "Copy", "복사";
     unsaved_copied: "Copied.", "복사했습니다.";
     unsaved_discarded: "Discarded.", "버렸습니다.";
+    refused_at(time): "What you sent at {time} was not saved. It is kept for a day.", "{time}에 보낸 내용은 저장되지 않았습니다. 하루 동안 보관합니다.";
+    refused_see: "See it", "내용 보기";
     draft_restore: "Put it into the form", "양식에 다시 채우기";
     draft_discard: "Drop it", "버리기";
 }

@@ -56,6 +56,8 @@ pub struct SavedForm {
     pub version: Version,
     /// A digest of the content.
     pub digest: String,
+    /// When it was saved first.
+    pub at: Timestamp,
     made_on: i64,
 }
 
@@ -95,11 +97,26 @@ impl Shop {
         Ok(row.and_then(|row| Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })))
     }
 
+    /// The refused forms of this member about this order, the latest first, each with its id and time.
+    pub async fn kept_about(
+        &self,
+        member: &Member,
+        about: &OrderNo,
+    ) -> Result<Vec<(FormId, Timestamp, Kept)>, Refusal> {
+        let rows = storage::kept_about(&self.db, member.id().as_str(), about.as_str(), now() - KEPT_FOR).await?;
+        let read = |row: KeptRow| {
+            let kept = Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what };
+            Some((row.id.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?, kept))
+        };
+        Ok(rows.into_iter().filter_map(read).collect())
+    }
+
     /// Whether this form of this member was saved.
     pub async fn saved(&self, member: &Member, form: FormId) -> Result<Option<SavedForm>, Refusal> {
         let row = storage::saved_form(&self.db, &form.to_string(), member.id().as_str()).await?;
         Ok(row.and_then(|row| {
-            Some(SavedForm { version: Version::new(row.version).ok()?, digest: row.digest, made_on: row.made_on })
+            let (version, at) = (Version::new(row.version).ok()?, Timestamp::from_second(row.saved_at).ok()?);
+            Some(SavedForm { version, digest: row.digest, at, made_on: row.made_on })
         }))
     }
 

@@ -133,6 +133,21 @@ async fn lock_page_is_current_after_a_reload() {
 }
 
 #[tokio::test]
+async fn a_refused_button_leads_to_the_order_once_nothing_blocks_it() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    for button in [START, "/orders/2026-000300/cancel"] {
+        let (pressed, hers) = (park.open(ORDER).await.form(button), minji.edit(ORDER).await);
+        let locked = park.submit(pressed).await;
+        assert_eq!(locked.is(423).state(), "OV-7");
+        minji.submit(hers.form("/orders/2026-000300/edit/leave")).await.is(200);
+        // Nothing was typed, so nothing is to be saved.
+        assert_eq!(park.get(&locked.path).await.is(200).path, "/orders/2026-000300");
+    }
+    assert_eq!((server.order(ORDER).await.0.state(), server.order(ORDER).await.1), (OrderState::Preparing, 1));
+}
+
+#[tokio::test]
 async fn kept_text_is_visible_only_to_its_author_and_order() {
     let server = Server::start().await;
     let (minji, park, lee) = (server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("lee").await);

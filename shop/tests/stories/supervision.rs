@@ -18,6 +18,16 @@ async fn an_operator_ends_a_forgotten_lease_and_its_holder_reads_why() {
 }
 
 #[tokio::test]
+async fn an_operator_who_ends_their_own_lease_reads_that() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let editing = park.edit(ORDER).await.form("/orders/2026-000300/edit/save").with("message", "kept");
+    park.submit(park.get("/locks").await.form("/locks/break").with("reason", "mine")).await.is(200);
+    let refused = park.submit(editing).await;
+    assert_eq!(refused.is(410).says("You ended this editing at").says("kept").state(), "OE-11");
+}
+
+#[tokio::test]
 async fn break_after_a_holder_change_ends_nothing() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);

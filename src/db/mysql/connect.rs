@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlRow};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, Executor, MySqlConnection, MySqlPool, Row};
+use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, MySqlPool, Row};
 
 use super::blocker::Labels;
 use super::connection::{Connections, whole_seconds};
@@ -71,15 +71,14 @@ impl MySql {
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
-        // Its statements contain their values, including the hashes of lock ids: they must not be logged.
-        let unseen = options.clone().disable_statement_logging();
         let (silence, idle) = (Silence::default(), connect.idle_limit());
         let first = |session: String| connect.first(&session);
         let refusals = Refusals::default();
         let checks =
             Checks { variables: server.checked.clone(), volatile: connect.volatile, refusals: refusals.clone() };
         let life = (connect.lifetime(), &silence);
-        let leases = pool(unseen, &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, &checks, life);
+        let leases =
+            pool(options.clone(), &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, &checks, life);
         let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, &checks, life);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let pool = pool(options, &first(server.session(idle)), count, &checks, life);

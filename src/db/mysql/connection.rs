@@ -138,11 +138,13 @@ impl OpenTransaction {
 
     /// Begins for an operation of the lock manager, with what is left of its time, or less if it is not to wait for others.
     pub(crate) async fn begin_for_leases(connections: &Connections, waits: bool) -> Result<Self, DatabaseError> {
-        let (session, wait) = match waits {
-            true => (connections.acquire_for_one().await?, patience::left()),
-            false => (connections.acquire_for_leases().await?, patience::left().min(patience::FOR_AN_INSERT)),
+        let (deadline, session) = match waits {
+            true => (Deadline::start(patience::wait(), connections.waits), connections.acquire_for_one().await?),
+            false => {
+                let session = connections.acquire_for_leases().await?;
+                (Deadline::of_short_waits(patience::FOR_AN_INSERT, patience::left(), connections.waits), session)
+            }
         };
-        let deadline = Deadline::start(Wait::Within(wait), connections.waits);
         let mut open = Self::begin_as(session, connections, None, deadline, None).await?;
         open.ours = true;
         Ok(open)

@@ -11,7 +11,7 @@ const AT_ONCE: &str = "set statement innodb_lock_wait_timeout = 0, lock_wait_tim
 
 /// The kind of server. They differ in the limits of lock waits, and in the names of a few settings.
 ///
-/// MySQL 8 was not available during development: statements about it are from its manual.
+/// It was seen on MariaDB and on MySQL 9.7; what is said of MySQL 8 is from its manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
     MariaDb,
@@ -19,13 +19,14 @@ pub(crate) enum Flavour {
 }
 
 impl Flavour {
-    /// Rolls back the transaction, and resets the settings of `begin`. Harmless without a transaction.
+    /// Rolls back the transaction, and resets the settings of `begin`. Harmless without a transaction. (The cast: of a signed and an
+    /// unsigned number, `coalesce` makes a decimal, which MySQL refuses for the setting.)
     pub(crate) fn roll_back(self) -> &'static str {
         match self {
             Flavour::MariaDb => "rollback; set autocommit = 1",
             Flavour::MySql => {
                 "rollback; set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default, \
-                 wait_timeout = coalesce(@tenure_idle, @@global.wait_timeout)"
+                 wait_timeout = cast(coalesce(@tenure_idle, @@global.wait_timeout) as unsigned)"
             }
         }
     }
@@ -42,7 +43,7 @@ impl Flavour {
             (Flavour::MySql, ..) => {
                 "release savepoint tenure; commit; \
                  set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default, \
-                 wait_timeout = coalesce(@tenure_idle, @@global.wait_timeout)"
+                 wait_timeout = cast(coalesce(@tenure_idle, @@global.wait_timeout) as unsigned)"
             }
         }
     }
@@ -64,6 +65,8 @@ pub(crate) struct Deadline {
     /// The remaining time that the server was last given.
     told: Duration,
     server: Waits,
+    /// The time that answers have, if it is longer than that of waits.
+    for_answers: Duration,
 }
 
 /// The server's own limits of waits.
@@ -81,7 +84,23 @@ impl Deadline {
 
     /// The time starts now: the wait for a connection counts.
     pub(crate) fn start(wait: Wait, server: Waits) -> Self {
-        Deadline { asked: Instant::now(), budget: wait.budget(), told: Duration::ZERO, server }
+        Deadline {
+            asked: Instant::now(),
+            budget: wait.budget(),
+            told: Duration::ZERO,
+            server,
+            for_answers: wait.budget(),
+        }
+    }
+
+    /// For a transaction that must not wait for others, but has its time for answers.
+    pub(crate) fn of_short_waits(waits: Duration, answers: Duration, server: Waits) -> Self {
+        Deadline { for_answers: answers, ..Self::start(Wait::Within(waits.min(answers)), server) }
+    }
+
+    /// What is left for answers.
+    pub(crate) fn left_for_answers(&self) -> Duration {
+        self.for_answers.saturating_sub(self.waited())
     }
 
     pub(crate) fn waited(&self) -> Duration {

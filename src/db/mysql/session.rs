@@ -114,7 +114,7 @@ impl Session {
 
     /// The time limit of the next answer, and the place that records a missing answer.
     fn patience(&self) -> (Duration, Silence) {
-        let left = self.deadline.as_ref().map_or_else(patience::left, Deadline::left);
+        let left = self.deadline.as_ref().map_or_else(patience::left, Deadline::left_for_answers);
         (patience::limit(left), self.silence.clone())
     }
 

@@ -39,7 +39,7 @@ const SESSION: &str = "set session characteristics as transaction isolation leve
 pub(crate) const BATCHES: &str = "set session characteristics as transaction isolation level read committed;
     set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off;
     set enable_hashjoin = off; set enable_mergejoin = off; set enable_material = off; set random_page_cost = 1;
-    set jit = off; set lock_timeout = '1s'";
+    set jit = off";
 
 /// The number of those connections: for four writing and four reading round trips, the heartbeats of a process, and one spare. They are
 /// opened on demand.

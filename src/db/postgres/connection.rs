@@ -58,33 +58,34 @@ impl OpenTransaction {
     pub(crate) async fn begin(pools: &Arc<Pools>, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
         let (connection, kept) = pools.of_main(wait.budget()).await?;
-        Self::begin_on(connection, kept, pools, (asked, wait.budget()), label).await
+        Self::begin_on(connection, kept, pools, (asked, wait.budget()), wait.budget(), label).await
     }
 
     /// Begins for an operation of the lock manager, also when the application uses all of its connections. It has the rest of the
     /// operation's time, or less if it is not to wait for others.
     pub(crate) async fn begin_for_leases(pools: &Arc<Pools>, waits: bool) -> Result<Self, DatabaseError> {
         let (asked, left) = (Instant::now(), patience::left());
-        let (connection, budget) = match waits {
+        let (connection, longest) = match waits {
             true => (pools.for_one(left).await?, left),
-            false => (pools.checkout(&pools.batches, left).await?, left.min(patience::FOR_AN_INSERT)),
+            false => (pools.checkout(&pools.batches, left).await?, patience::FOR_AN_INSERT),
         };
-        let mut open = Self::begin_on(connection, None, pools, (asked, budget), None).await?;
+        let mut open = Self::begin_on(connection, None, pools, (asked, left), longest, None).await?;
         open.ours = true;
         Ok(open)
     }
 
-    /// Begins on a connection whose process id is known, or is queried in the same message.
+    /// Begins on a connection whose process id is known, or is queried in the same message. No wait for a lock is longer than the longest.
     async fn begin_on(
         connection: Checkout,
         kept: Option<Kept>,
         pools: &Arc<Pools>,
         (asked, budget): (Instant, Duration),
+        longest: Duration,
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
         // A lock timeout of 0 would mean no limit; a millisecond is as good as no wait.
         let budget = budget.max(Duration::from_millis(1));
-        let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
+        let timeout = budget.saturating_sub(asked.elapsed()).min(longest).max(Duration::from_millis(1));
         let label = label.map(|label| shown(label).replace('\'', "''"));
         let mut begin = begin_with(timeout, label.as_deref());
         if kept.is_none() {

@@ -3,7 +3,7 @@
 use super::live::CATALOG;
 use crate::aggregate::mapping::Column;
 use crate::aggregate::value::Kind;
-use crate::db::{self, Dialect, Holds, Inserts, RowLock, RowLocks, Sheet};
+use crate::db::{self, Dialect, Holds, Inserts, LOCK, RowLock, RowLocks, Sheet};
 
 pub(crate) static SHEET: Sheet = Sheet {
     dialect: Dialect::Postgres,
@@ -41,9 +41,15 @@ pub(crate) static SHEET: Sheet = Sheet {
         update: " for update",
         skip_locked: " for update skip locked",
         no_key_update_skip_locked: " for no key update skip locked",
-        computes_first: true,
         // Row security lets a lock through only where it lets an update through.
         may_be_hidden: true,
+        // It computes its columns before it has the lock, which may take a while. So it is a subquery, and the time is read after each row.
+        with_clock: |columns, rows, given| {
+            format!(
+                "with held as materialized (select {columns} from {rows}{LOCK}) \
+                 select held.*, tenure_now({given}) as clock from held"
+            )
+        },
         rereads: RowLock::None,
         lock_before_write: false,
     }),

@@ -18,11 +18,13 @@ pub(super) fn take(draft: &mut Draft<'_>, request: &LockRequest, now: i64) -> Re
     let anchor = draft.rows.exclusive(key).cloned().unwrap_or_else(|| {
         // The generations of a swept key continue.
         let floor = draft.rows.floor(key);
-        LeaseRow::anchor(key, floor, nobodys(&request.lock, key, floor).to_vec())
+        LeaseRow::anchor(key, floor, nobodys("anchor", &request.lock, key, floor).to_vec(), now)
     });
     if let (Attempt::Granted(holder), false) = (&taken, anchor.alive(now)) {
         let generation = anchor.generation.max(holder.generation);
-        draft.put(LeaseRow { generation, ended: true, ..anchor });
+        // A sweep leaves it for as long as any other ended row.
+        let expires_at = anchor.expires_at.max(now);
+        draft.put(LeaseRow { generation, ended: true, expires_at, ..anchor });
     }
     Ok(taken)
 }
@@ -46,10 +48,14 @@ fn end_expired(draft: &mut Draft<'_>, key: &LockKey, lock: &LockHash, now: i64) 
     }
 }
 
-/// A lock hash that belongs to no lock id. It differs for each lock id, key and generation.
-pub(super) fn nobodys(lock: &[u8], key: &LockKey, generation: i64) -> LockHash {
+/// A lock hash that belongs to no lock id. It differs for each use, lock id, key and generation.
+pub(super) fn nobodys(used_for: &str, lock: &[u8], key: &LockKey, generation: i64) -> LockHash {
     let kind_bytes = u64::try_from(key.kind().len()).unwrap_or(u64::MAX).to_be_bytes();
-    let hash = Sha256::new().chain_update(b"tenure: nobody's lock hash").chain_update(lock).chain_update(kind_bytes);
+    let hash = Sha256::new()
+        .chain_update(b"tenure: nobody's lock hash for an ")
+        .chain_update(used_for)
+        .chain_update(lock)
+        .chain_update(kind_bytes);
     let hash = hash.chain_update(key.kind()).chain_update(key.id()).chain_update(generation.to_be_bytes());
     let mut nobodys: LockHash = hash.finalize().into();
     // It keeps the time prefix of its lock id, so that it is adjacent in the index to hashes of the same time.

@@ -23,7 +23,7 @@ pub(super) fn undo_grant(draft: &mut Draft<'_>, lock: &LockHash, generation: i64
     let unreported = |row: &&LeaseRow| row.generation == generation && row.alive(now) && row.last_active == row.since;
     let Some(mut row) = draft.rows.of_lock(lock).filter(unreported).cloned() else { return false };
     draft.delete(&row.place);
-    let nobodys = nobodys(lock, &row.place.key, generation).to_vec();
+    let nobodys = nobodys("undone grant", lock, &row.place.key, generation).to_vec();
     row.ended = true;
     row.lock.clone_from(&nobodys);
     if !row.place.slot.is_empty() {
@@ -74,7 +74,7 @@ pub(super) fn take_over(
         return Ok(TakenOver::Used(of_another(key)));
     }
     draft.record(Past::ended(&row, How::TakenOver, Some(owner), Some(reason), now));
-    row.change_hands(request, now)?;
+    row.change_hands(request, draft.rows.generation(key), now)?;
     let granted = row.holder(now);
     draft.put(row);
     Ok(TakenOver::Granted(granted))

@@ -73,7 +73,7 @@ pub(crate) enum Answer {
     Taken(Attempt),
     /// Of check, keep, extend, expire within and release.
     Lease(Result<Holder, NoLock>),
-    /// Whether the holder released the lease.
+    /// Whether the grant was undone.
     GrantUndone(bool),
     /// `None`: that generation is not alive.
     Broken(Option<Holder>),
@@ -103,9 +103,11 @@ pub(crate) fn decide(operation: &Operation, rows: &Rows, now: i64) -> Result<(An
     let answer = match operation {
         Operation::Take(request) => Answer::Taken(take::take(&mut draft, request, now)?),
         Operation::Check(proof) => Answer::Lease(check::check(rows, proof, now)),
-        Operation::Keep(proof, idle) => Answer::Lease(keep::keep(&mut draft, proof, *idle, now)),
-        Operation::Extend(proof, by) => Answer::Lease(keep::extend(&mut draft, proof, *by, now)),
-        Operation::ExpireWithin(proof, within) => Answer::Lease(keep::expire_within(&mut draft, proof, *within, now)),
+        Operation::Keep(proof, idle) => Answer::Lease(keep::change(&mut draft, proof, now, |row| row.keep(*idle, now))),
+        Operation::Extend(proof, by) => Answer::Lease(keep::change(&mut draft, proof, now, |row| row.extend(*by, now))),
+        Operation::ExpireWithin(proof, within) => {
+            Answer::Lease(keep::change(&mut draft, proof, now, |row| row.expire_within(*within, now)))
+        }
         Operation::Release(proof) => Answer::Lease(end::release(&mut draft, proof, now)),
         Operation::UndoGrant { lock, generation } => {
             Answer::GrantUndone(end::undo_grant(&mut draft, lock, *generation, now))

@@ -77,7 +77,7 @@ impl LeaseRow {
     }
 
     /// The row of a key that has only advisory leases: without an owner, under a lock id that no client has.
-    pub(crate) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>) -> Self {
+    pub(crate) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>, now: i64) -> Self {
         LeaseRow {
             place: Place::exclusive(key),
             generation,
@@ -87,7 +87,7 @@ impl LeaseRow {
             since: 0,
             last_active: 0,
             active_at: 0,
-            expires_at: 0,
+            expires_at: now,
             ttl: 0,
             idle_limit: None,
             hard_until: 0,
@@ -117,9 +117,9 @@ impl LeaseRow {
         self.expires_at >= self.hard_until
     }
 
-    /// The next generation in the same place, with another owner and lock id.
-    pub(super) fn change_hands(&mut self, request: &LockRequest, now: i64) -> Result<(), LastGeneration> {
-        let generation = self.generation.checked_add(1).ok_or(LastGeneration)?;
+    /// The generation after the highest of the key, in the same place, with another owner and lock id.
+    pub(super) fn change_hands(&mut self, request: &LockRequest, highest: i64, now: i64) -> Result<(), LastGeneration> {
+        let generation = highest.checked_add(1).ok_or(LastGeneration)?;
         *self = LeaseRow { place: self.place.clone(), ..LeaseRow::granted(request, generation, now) };
         Ok(())
     }
@@ -132,19 +132,19 @@ impl LeaseRow {
         self.expires_at = self.expires_at.max(expires_at.min(self.hard_until));
     }
 
-    /// A heartbeat, with the time since the last input.
+    /// A heartbeat, with the time since the last input: the expiry is set to now + ttl, within the limits, never backwards.
     pub(super) fn keep(&mut self, idle: Duration, now: i64) {
         self.active_at = self.active_at.max(now.saturating_sub(bounded(idle)));
         self.keep_until(i64::MAX, now);
     }
 
-    /// Moves the expiry. The person requested it, so it counts as an input.
+    /// Adds to the expiry, within now + ttl and the limits, never backwards. The person requested it, so it counts as an input.
     pub(super) fn extend(&mut self, by: Duration, now: i64) {
         self.active_at = self.active_at.max(now);
         self.keep_until(self.expires_at.saturating_add(bounded(by)), now);
     }
 
-    /// Brings the expiry forward.
+    /// Brings the expiry forward: a page does so when the user leaves it. The next heartbeat reverses it.
     pub(super) fn expire_within(&mut self, within: Duration, now: i64) {
         self.expires_at = self.expires_at.min(now.saturating_add(bounded(within)));
     }
@@ -157,7 +157,7 @@ impl LeaseRow {
         self.expires_at = self.expires_at.max(until.min(most));
     }
 
-    /// Every heartbeat gets a later time than the first one: a lease that had a heartbeat is not given back.
+    /// Every heartbeat gets a later time than the grant, by which `undo_grant` knows a lease that had none.
     fn mark_active(&mut self, now: i64) {
         self.last_active = now.saturating_add(i64::from(self.since == now));
     }

@@ -38,7 +38,7 @@ impl Rows {
     }
 
     /// The highest generation of the swept rows of this key's type.
-    pub(super) fn floor(&self, key: &LockKey) -> i64 {
+    pub(crate) fn floor(&self, key: &LockKey) -> i64 {
         self.floors.get(key.kind()).copied().unwrap_or(0).max(0)
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn take_place(draft: &mut Draft<'_>, request: &LockRequest, now: i64)
         }
         _ if elsewhere => return Ok(Attempt::Used(of_another(&request.key))),
         Some(mut row) => {
-            row.change_hands(request, now)?;
+            row.change_hands(request, draft.rows.generation(&request.key), now)?;
             row
         }
         None => {

@@ -57,7 +57,7 @@ fn beside(expires_in: i64) -> LeaseRow {
 
 /// The row that carries the generation of the advisory leases.
 fn anchor() -> LeaseRow {
-    LeaseRow::anchor(&key(), 5, vec![9; 32])
+    LeaseRow::anchor(&key(), 5, vec![9; 32], 0)
 }
 
 fn rows(leases: impl IntoIterator<Item = LeaseRow>) -> Rows {
@@ -235,7 +235,7 @@ fn the_kind_of_an_end_is_stored_as_text() {
 
 #[test]
 fn hashes_of_nobody_differ_and_keep_their_time() {
-    let hash = |lock: LockHash, id, generation| beside::nobodys(&lock, &LockKey::new("Order", id), generation);
+    let hash = |lock: LockHash, id, generation| beside::nobodys("test", &lock, &LockKey::new("Order", id), generation);
     let hashes = BTreeSet::from([KIMS, hash(KIMS, "1", 4), hash(LEES, "1", 4), hash(KIMS, "2", 4), hash(KIMS, "1", 5)]);
     assert_eq!(hashes.len(), 5);
     assert_eq!(hash(KIMS, "1", 4)[..6], KIMS[..6]);

@@ -9,12 +9,12 @@ use crate::db::Connection;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, Changes, LeaseRow, Operation, Place, Rows, live};
-use crate::lease::operations::{LockHash, LockRequest, Proof};
+use crate::lease::operations::{Attempt, KeyState, LockHash, LockRequest, Proof};
 use crate::store::leases::rows::{self, Asked, Read};
 
-/// The lock of a row, to the end of the transaction.
+/// The strength of the lock of a row, which is held to the end of the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum Strength {
     /// For a live lease that must not end before the transaction does. Its heartbeats go on, where the database can tell them apart.
     Guard,
     /// For a change that does not wait for a save under the lease, where the database can tell them apart.
@@ -25,37 +25,38 @@ pub(super) enum Hold {
 }
 
 /// The lock id by which an operation finds its row, and how it locks the row.
-fn by_lock_id(operation: &Operation) -> Option<(&LockHash, Hold)> {
+fn by_lock_id(operation: &Operation) -> Option<(&LockHash, Strength)> {
     match operation {
-        Operation::Check(proof) => Some((&proof.lock, Hold::Guard)),
+        Operation::Check(proof) => Some((&proof.lock, Strength::Guard)),
         Operation::Keep(proof, _)
         | Operation::Extend(proof, _)
         | Operation::ExpireWithin(proof, _)
-        | Operation::Release(proof) => Some((&proof.lock, Hold::Change)),
-        Operation::UndoGrant { lock, .. } => Some((lock, Hold::Replace)),
-        Operation::Resume { proof, .. } => Some((&proof.lock, Hold::Replace)),
+        | Operation::Release(proof) => Some((&proof.lock, Strength::Change)),
+        Operation::UndoGrant { lock, .. } => Some((lock, Strength::Replace)),
+        Operation::Resume { proof, .. } => Some((&proof.lock, Strength::Replace)),
         _ => None,
     }
 }
 
 /// The other rows that an operation locks, of those that were looked at, and how.
-fn by_key(operation: &Operation, rows: &Rows) -> Vec<(Place, Hold)> {
+fn by_key(operation: &Operation, rows: &Rows) -> Vec<(Place, Strength)> {
     match operation {
         // An advisory lease does not wait for a save under the exclusive one.
         Operation::Take(request) if !request.policy.is_exclusive() => {
-            vec![(Place::exclusive(&request.key), Hold::Change)]
+            vec![(Place::exclusive(&request.key), Strength::Change)]
         }
         Operation::Take(request) | Operation::TakeOver { request, .. } => {
-            vec![(Place::exclusive(&request.key), Hold::Replace)]
+            vec![(Place::exclusive(&request.key), Strength::Replace)]
         }
-        Operation::KeyState(key) => vec![(Place::exclusive(key), Hold::Replace)],
+        Operation::KeyState(key) => vec![(Place::exclusive(key), Strength::Replace)],
         Operation::Break { key, generation, .. } => {
-            let row = rows.of_key(key).find(|row| row.generation == *generation);
-            row.map(|row| (row.place.clone(), Hold::Replace)).into_iter().collect()
+            // The row of the key has the generation of the latest advisory lease, too.
+            let all = rows.of_key(key).filter(|row| row.generation == *generation);
+            all.map(|row| (row.place.clone(), Strength::Replace)).collect()
         }
         Operation::ReleaseAll { owner } => {
             let theirs = rows.leases.values().filter(|row| row.owner.id == *owner);
-            theirs.map(|row| (row.place.clone(), Hold::Change)).collect()
+            theirs.map(|row| (row.place.clone(), Strength::Change)).collect()
         }
         _ => Vec::new(),
     }
@@ -161,42 +162,73 @@ impl Found {
             self.locked = self.rows.leases.keys().cloned().collect();
             return Ok(());
         }
-        let mut changed = BTreeSet::new();
-        for hold in [Hold::Guard, Hold::Change, Hold::Replace] {
-            let locks = operations.iter().filter_map(|operation| by_lock_id(operation));
-            let locks: BTreeSet<&LockHash> = locks.filter(|(_, of)| *of == hold).map(|(lock, _)| lock).collect();
-            self.hold(rows::lock_ids(db, &locks, hold, waits).await?, &mut changed);
+        let changed = self.lock_rows(db, operations, waits).await?;
+        self.look_again(db, operations, &changed).await?;
+        for operation in operations {
+            if let Operation::Take(request) = operation
+                && !request.policy.is_exclusive()
+            {
+                self.lock_slots(db, request, waits).await?;
+            }
         }
-        for hold in [Hold::Change, Hold::Replace] {
-            let places = operations.iter().flat_map(|operation| by_key(operation, &self.rows));
-            let places: BTreeSet<Place> = places.filter(|(_, of)| *of == hold).map(|(place, _)| place).collect();
-            self.hold(rows::lock(db, &places, hold, waits).await?, &mut changed);
-        }
-        let is_same = |request: &LockRequest| {
-            let place = Place::exclusive(&request.key);
-            self.locked.contains(&place) && !changed.contains(&place)
-        };
-        let is_known = |operation: &Operation| match operation {
-            Operation::Take(request) | Operation::TakeOver { request, .. } => is_same(request),
-            // Its end may be recorded, though its row is there.
-            Operation::Resume { .. } => false,
-            _ if proof(operation).is_some() => self.is_live(operation),
-            _ => true,
-        };
-        let again: Vec<&Operation> = operations.iter().copied().filter(|operation| !is_known(operation)).collect();
-        if !again.is_empty() {
-            let keys: BTreeSet<&LockKey> = again.iter().filter_map(|operation| asked(operation)?.key).collect();
-            let Found { rows, locked, .. } = self;
-            rows.leases.retain(|place, _| locked.contains(place) || !keys.contains(&place.key));
-            self.look(db, &again).await?;
-        }
-        match operations {
-            [Operation::Take(request)] if !request.policy.is_exclusive() => self.lock_slots(db, request, waits).await,
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
-    /// Locks the rows of the other leases on a key of which a request for an advisory lease depends, while the row of the key is locked.
+    /// Locks the rows of lock ids, and those of keys that were looked at. Returns those that are not as they were looked at.
+    async fn lock_rows(
+        &mut self,
+        db: &mut Connection,
+        operations: &[&Operation],
+        waits: bool,
+    ) -> Result<BTreeSet<Place>, DatabaseError> {
+        let mut changed = BTreeSet::new();
+        for strength in [Strength::Guard, Strength::Change, Strength::Replace] {
+            let locks = operations.iter().filter_map(|operation| by_lock_id(operation));
+            let locks: BTreeSet<&LockHash> = locks.filter(|(_, of)| *of == strength).map(|(lock, _)| lock).collect();
+            self.hold(rows::lock_ids(db, &locks, strength, waits).await?, &mut changed);
+        }
+        for strength in [Strength::Change, Strength::Replace] {
+            let places = operations.iter().flat_map(|operation| by_key(operation, &self.rows));
+            let places: BTreeSet<Place> = places.filter(|(_, of)| *of == strength).map(|(place, _)| place).collect();
+            let read = rows::lock(db, &places, strength, waits).await?;
+            // Another operation may have locked the row less strongly, beside a save that this one would have to wait for.
+            self.locked.retain(|place| !places.contains(place));
+            self.hold(read, &mut changed);
+        }
+        Ok(changed)
+    }
+
+    /// Looks again at what was read before its row was locked, if the row has changed since, or there is none.
+    async fn look_again(
+        &mut self,
+        db: &mut Connection,
+        operations: &[&Operation],
+        changed: &BTreeSet<Place>,
+    ) -> Result<(), DatabaseError> {
+        let is_same = |key: &LockKey| {
+            let place = Place::exclusive(key);
+            self.locked.contains(&place) && !changed.contains(&place)
+        };
+        let is_valid = |operation: &Operation| match operation {
+            // The other leases on the key do not change its row while an exclusive lease is alive.
+            Operation::Take(request) if !request.policy.is_exclusive() => false,
+            Operation::Take(request) | Operation::TakeOver { request, .. } => is_same(&request.key),
+            Operation::KeyState(key) => self.locked.contains(&Place::exclusive(key)),
+            Operation::UndoGrant { lock, .. } => self.rows.of_lock(lock).is_some(),
+            Operation::Resume { proof, .. } => self.rows.of_lock(&proof.lock).is_some_and(|row| !row.ended),
+            _ if proof(operation).is_some() => self.is_live(operation),
+            // Their rows were looked at, and those that are not locked must not be changed.
+            _ => true,
+        };
+        let again: Vec<&Operation> = operations.iter().copied().filter(|operation| !is_valid(operation)).collect();
+        // Rows that are not locked may have been deleted.
+        let keys: BTreeSet<&LockKey> = again.iter().filter_map(|operation| asked(operation)?.key).collect();
+        let Found { rows, locked, .. } = self;
+        rows.leases.retain(|place, _| locked.contains(place) || !keys.contains(&place.key));
+        self.look(db, &again).await
+    }
+
+    /// Locks the rows of the other leases on a key on which a request for an advisory lease depends, while the row of the key is locked.
     async fn lock_slots(
         &mut self,
         db: &mut Connection,
@@ -210,11 +242,11 @@ impl Found {
         };
         let mut changed = BTreeSet::new();
         let mine = slots(&self.rows, &|row| row.place == own);
-        self.hold(rows::lock(db, &mine, Hold::Replace, waits).await?, &mut changed);
+        self.hold(rows::lock(db, &mine, Strength::Replace, waits).await?, &mut changed);
         // A heartbeat, or a save under that lease, may be in flight on a row that another session has locked. The next acquisition
         // records it.
         let ended = slots(&self.rows, &|row| row.place != own && !row.alive(now));
-        self.hold(rows::lock(db, &ended, Hold::Replace, false).await?, &mut changed);
+        self.hold(rows::lock(db, &ended, Strength::Replace, false).await?, &mut changed);
         self.rows.busy = slots(&self.rows, &|row| !self.locked.contains(&row.place));
         Ok(())
     }
@@ -236,7 +268,9 @@ impl Found {
     pub(super) fn are_held(&self, operation: &Operation, answer: &Answer, changes: &Changes) -> bool {
         let relied_on = match (operation, answer) {
             (Operation::Check(proof), Answer::Lease(Ok(_))) => self.rows.of_lock(&proof.lock),
-            (Operation::KeyState(key), _) => self.rows.exclusive(key),
+            (Operation::KeyState(key), Answer::KeyState(KeyState::Free)) => self.rows.exclusive(key),
+            // An advisory lease does not change the row of an exclusive one, whose lock keeps other requests away.
+            (Operation::Take(request), Answer::Taken(Attempt::Granted(_))) => self.rows.exclusive(&request.key),
             _ => None,
         };
         relied_on.is_none_or(|row| self.locked.contains(&row.place))

@@ -10,16 +10,16 @@ mod rows;
 mod sweep;
 mod write;
 
-use crate::db::{Backend, Connection, Purpose, erased};
+use crate::db::{Backend, Connection, Purpose, erased, patience};
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Changes, Operation, Place, decide};
+use crate::lease::engine::{Answer, Changes, LeaseRow, Operation, Place, decide};
 use crate::lease::operations::{Attempt, KeyState, Proof, Resumption};
-use crate::lease::{Holder, LockKey, NoLock};
+use crate::lease::{Holder, LockId, LockKey, NoLock};
 use crate::store::ATTEMPTS;
 use crate::store::own::again;
 use found::Found;
 pub(crate) use read::{lease, past};
-pub(crate) use rows::make;
+pub(in crate::store) use rows::LEASE;
 pub(crate) use sweep::sweep;
 use write::Writes;
 
@@ -47,19 +47,7 @@ async fn attempt(
     operations: &[&Operation],
     waits: bool,
 ) -> Result<Vec<Option<Answer>>, DatabaseError> {
-    let mut answers: Vec<Option<Answer>> = operations.iter().map(|_| None).collect();
-    // Read first: a refusal must neither write nor wait for another session's save.
-    let first: Vec<&Operation> = operations.iter().copied().filter(|operation| is_looked_at_first(operation)).collect();
-    let mut seen = Found::default();
-    if !first.is_empty() {
-        seen.look(&mut database.own_reader().await?, &first).await?;
-        for (answer, operation) in answers.iter_mut().zip(operations).filter(|(_, of)| is_looked_at_first(of)) {
-            *answer = match decide(operation, &seen.rows, seen.now) {
-                Ok((decided, changes)) if changes.are_none() => Some(decided),
-                _ => None,
-            };
-        }
-    }
+    let (mut answers, seen) = look_first(database, operations).await?;
     let open: Vec<usize> = (0..operations.len()).filter(|&at| answers[at].is_none()).collect();
     if open.is_empty() {
         return Ok(answers);
@@ -67,7 +55,10 @@ async fn attempt(
     let asked: Vec<&Operation> = open.iter().map(|&at| operations[at]).collect();
     let beats = asked.iter().any(|operation| matches!(operation, Operation::Keep(..) | Operation::Extend(..)));
     let mut db = database.begin_own(Purpose { beats, waits }).await?;
-    let Decided { answers: decided, changes, found } = decide_in(&mut db, &asked, seen, waits).await?;
+    let Decided { answers: decided, changes, found } = match waits {
+        true => decide_waiting(&mut db, &asked, seen).await?,
+        false => decide_in(&mut db, &asked, seen, false).await?,
+    };
     if waits && decided.iter().any(Option::is_none) {
         db.rollback().await?;
         return Err(DatabaseError::SerializationFailure);
@@ -76,13 +67,31 @@ async fn attempt(
         true => db.rollback().await?,
         false => {
             rows::write(&mut db, &Writes::of(changes, &found.locked)).await?;
-            db.commit(None).await?;
+            // The request can be repeated, which tells what became of it.
+            db.commit(None).await.map_err(DatabaseError::after_sending)?;
         }
     }
     for (at, decided) in open.into_iter().zip(decided) {
         answers[at] = decided;
     }
     Ok(answers)
+}
+
+/// Looks at the rows of operations that may be answered by that: a refusal must neither write nor wait for another session's save.
+async fn look_first(
+    database: &Backend,
+    operations: &[&Operation],
+) -> Result<(Vec<Option<Answer>>, Found), DatabaseError> {
+    let first: Vec<&Operation> = operations.iter().copied().filter(|operation| is_looked_at_first(operation)).collect();
+    let mut seen = Found::default();
+    if !first.is_empty() {
+        seen.look(&mut database.own_reader().await?, &first).await?;
+    }
+    let answer = |operation: &&Operation| {
+        let decided = is_looked_at_first(operation).then(|| decide(operation, &seen.rows, seen.now))?;
+        decided.ok().filter(|(_, changes)| changes.are_none()).map(|(answer, _)| answer)
+    };
+    Ok((operations.iter().map(answer).collect(), seen))
 }
 
 /// Whether it may be answered by a look without a lock: it only reads, or it may be refused because of the lease of another.
@@ -134,6 +143,17 @@ async fn decide_in(
     Ok(decided)
 }
 
+/// As [`decide_in`], and waits for other sessions if it has to: what will be refused must not wait for another session's save.
+async fn decide_waiting(db: &mut Connection, operations: &[&Operation], seen: Found) -> Result<Decided, DatabaseError> {
+    let decided = decide_in(db, operations, seen, false).await?;
+    if decided.answers.iter().all(Option::is_some) {
+        return Ok(decided);
+    }
+    let mut seen = Found::default();
+    seen.look(db, operations).await?;
+    decide_in(db, operations, seen, true).await
+}
+
 /// The key was free when it was looked at first, and another session acquired it before its row was locked. (One that acquired it in the
 /// same transaction holds it.)
 fn lost(answer: Answer, operation: &Operation, changes: &Changes) -> Answer {
@@ -154,7 +174,7 @@ async fn within(db: &mut Connection, operation: &Operation) -> Result<Answer, Da
         return work.run(operation).await;
     }
     for _ in 0..ATTEMPTS {
-        let Decided { mut answers, changes, found } = decide_in(db, &[operation], Found::default(), true).await?;
+        let Decided { mut answers, changes, found } = decide_waiting(db, &[operation], Found::default()).await?;
         if let Some(answer) = answers.pop().flatten() {
             if !changes.are_none() {
                 rows::write(db, &Writes::of(changes, &found.locked)).await?;
@@ -162,6 +182,7 @@ async fn within(db: &mut Connection, operation: &Operation) -> Result<Answer, Da
             return Ok(answer);
         }
         // A row changed hands between two statements; nothing was written.
+        tokio::time::sleep(patience::jitter()).await;
     }
     Err(DatabaseError::SerializationFailure)
 }
@@ -189,4 +210,20 @@ pub(crate) async fn key_state(db: &mut Connection, key: &LockKey) -> Result<KeyS
         KeyState::NoRow if db.sheet().row_locks.is_none() => KeyState::Free,
         state => state,
     })
+}
+
+/// Makes sure that the key has a row, which every acquisition or change of the key locks first. It is the row of an ended lease, so the key
+/// stays free. Transactions that require that nobody holds the key lock it.
+///
+/// If there is none, the floor of the type is that of the same moment: the generations of a swept key continue.
+pub(crate) async fn make(db: &mut Connection, key: &LockKey) -> Result<(), DatabaseError> {
+    let mut found = Found::default();
+    found.look(db, &[&Operation::KeyState(key.clone())]).await?;
+    if found.rows.exclusive(key).is_some() {
+        return Ok(());
+    }
+    let lock = LockId::random().hash().to_vec();
+    let row = LeaseRow::anchor(key, found.rows.floor(key), lock, found.now);
+    let changes = Changes { leases: [(row.place.clone(), Some(row))].into(), ..Changes::default() };
+    rows::write(db, &Writes::of(changes, &found.locked)).await
 }

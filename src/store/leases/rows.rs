@@ -6,20 +6,18 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::clock::millis;
 use crate::db::columns::{Columns, there};
-use crate::db::{Bind, Column, Connection, LOCK, Row, RowLock, Sheet, Statement, Text};
+use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Statement, Text};
 use crate::error::DatabaseError;
+use crate::lease::LockKey;
 use crate::lease::engine::{LeaseRow, Past, Place};
 use crate::lease::operations::LockHash;
-use crate::lease::{LockId, LockKey};
-use crate::store::Slice;
-use crate::store::leases::found::Hold;
-use crate::store::leases::read::{lease, past, place};
+use crate::store::leases::found::Strength;
+use crate::store::leases::read::{lease, past};
 use crate::store::leases::write::{PlaceJson, Writes, hex, json};
 
 /// The columns of the lock table, as [`lease`] reads them.
-const LEASE: [Column; 17] = [
+pub(in crate::store) const LEASE: [Column; 17] = [
     Column::key("kind"),
     Column::key("id"),
     Column::bytes("slot"),
@@ -182,14 +180,12 @@ impl Read {
     }
 }
 
-/// The text that selects rows `l` of the lock table, and the time as `clock`; `$2` is that of a test, or null.
-fn select(sheet: &Sheet, rows: &str) -> String {
+/// The text that selects rows `l` of the lock table, and the time as `clock`; `$2` is that of [`Connection::now`].
+pub(super) fn select(sheet: &Sheet, rows: &str) -> String {
     let columns = Column::read(&LEASE, "l.", "", sheet);
-    match sheet.row_locks.as_ref().is_some_and(|locks| locks.computes_first) {
-        true => format!(
-            "with held as materialized (select {columns} from {rows}{LOCK}) select held.*, {{now $2}} as clock from held"
-        ),
-        false => format!("select {{now $2}} as clock, {columns} from {rows}"),
+    match &sheet.row_locks {
+        Some(locks) => (locks.with_clock)(&columns, rows, "$2"),
+        None => format!("select {{now $2}} as clock, {columns} from {rows}"),
     }
 }
 
@@ -241,15 +237,15 @@ fn lock_ids_text(sheet: &Sheet, count: &str) -> String {
 }
 listed!(LOCK_IDS, "$3", lock_ids_text);
 
-impl Hold {
+impl Strength {
     fn row_lock(self, waits: bool) -> RowLock {
         match (self, waits) {
             // Waits for changes of the key columns, which every end of a lease is, and not for heartbeats, where the database can tell.
-            (Hold::Guard, _) => RowLock::KeyShare,
-            (Hold::Change, true) => RowLock::NoKeyUpdate,
-            (Hold::Change, false) => RowLock::NoKeyUpdateSkipLocked,
-            (Hold::Replace, true) => RowLock::Update,
-            (Hold::Replace, false) => RowLock::SkipLocked,
+            (Strength::Guard, _) => RowLock::KeyShare,
+            (Strength::Change, true) => RowLock::NoKeyUpdate,
+            (Strength::Change, false) => RowLock::NoKeyUpdateSkipLocked,
+            (Strength::Replace, true) => RowLock::Update,
+            (Strength::Replace, false) => RowLock::SkipLocked,
         }
     }
 }
@@ -258,26 +254,26 @@ impl Hold {
 pub(super) async fn lock(
     db: &mut Connection,
     places: &BTreeSet<Place>,
-    hold: Hold,
+    strength: Strength,
     waits: bool,
 ) -> Result<Read, DatabaseError> {
     let places: Vec<&Place> = places.iter().collect();
     let Some((list, count)) = json::<_, PlaceJson<'_>>(&places) else { return Ok(Read::default()) };
     let statement = LOCK_PLACES.with([Bind::Text(&list), db.now()], count);
-    fetch(db, statement, hold.row_lock(waits)).await
+    fetch(db, statement, strength.row_lock(waits)).await
 }
 
 /// As [`lock`], the rows of these lock ids.
 pub(super) async fn lock_ids(
     db: &mut Connection,
     locks: &BTreeSet<&LockHash>,
-    hold: Hold,
+    strength: Strength,
     waits: bool,
 ) -> Result<Read, DatabaseError> {
     let asked: Vec<Asked<'_>> = locks.iter().map(|lock| Asked { key: None, lock: Some(lock) }).collect();
     let Some((list, count)) = json::<_, AskedJson<'_>>(&asked) else { return Ok(Read::default()) };
     let statement = LOCK_IDS.with([Bind::Text(&list), db.now()], count);
-    let mut read = fetch(db, statement, hold.row_lock(waits)).await?;
+    let mut read = fetch(db, statement, strength.row_lock(waits)).await?;
     read.rows.retain(|row| locks.iter().any(|lock| row.lock == **lock));
     Ok(read)
 }
@@ -290,7 +286,7 @@ pub(super) async fn of_owner(db: &mut Connection, owner: &str) -> Result<Read, D
     fetch(db, statement, RowLock::None).await
 }
 
-async fn fetch(db: &mut Connection, statement: Statement<'_>, lock: RowLock) -> Result<Read, DatabaseError> {
+pub(super) async fn fetch(db: &mut Connection, statement: Statement<'_>, lock: RowLock) -> Result<Read, DatabaseError> {
     let rows = db.read(statement, lock).await?;
     let mut read = Read { rows: Vec::with_capacity(rows.len()), ..Read::default() };
     for row in &rows {
@@ -298,62 +294,6 @@ async fn fetch(db: &mut Connection, statement: Statement<'_>, lock: RowLock) -> 
         read.rows.push(row.get(|row| lease(row, ""))?);
     }
     Ok(read)
-}
-
-/// The expiry has no index, so a sweep reads all rows, in the order of the primary key. The end of the slice is a condition of its own;
-/// otherwise the primary key could not use it. Between the two ends there are at most `limit` rows: that informs the planner.
-static OLD: Text = Text::made(|sheet| {
-    select(
-        sheet,
-        "tenure_lock as l
-          where l.expires_at <= {now $2} - $1 and ({text $3} is null or l.kind = $3)
-            and {after l.kind l.id l.slot $4 $5 $6} and {upto l.kind l.id l.slot $8 $9 $10}
-          order by l.kind, l.id, l.slot limit $7",
-    )
-});
-static OLD_OF_LAST_SLICE: Text = Text::made(|sheet| {
-    select(
-        sheet,
-        "tenure_lock as l
-          where l.expires_at <= {now $2} - $1 and ({text $3} is null or l.kind = $3)
-            and {after l.kind l.id l.slot $4 $5 $6} order by l.kind, l.id, l.slot limit $7",
-    )
-});
-static END_OF_SLICE: Text = Text::new(
-    "select {key l.kind} as kind, {key l.id} as id, l.slot from tenure_lock as l
-      where {after l.kind l.id l.slot $1 $2 $3} and ({text $4} is null or l.kind = $4)
-      order by l.kind, l.id, l.slot limit 1 offset $5",
-);
-
-fn place_values(place: &Place) -> [Bind<'_>; 3] {
-    [Bind::Key(place.key.kind()), Bind::Key(place.key.id()), Bind::Bytes(&place.slot)]
-}
-
-/// Locks the rows of a slice, in the order of their places, whose expiry is this long ago, and which no other session has locked.
-pub(super) async fn old(
-    db: &mut Connection,
-    slice: &Slice<'_>,
-    after: &Place,
-    upto: Option<&Place>,
-) -> Result<Read, DatabaseError> {
-    let (age, now, most) = (millis(slice.older_than).into(), db.now(), i64::from(slice.most).into());
-    let ([kind, id, slot], of) = (place_values(after), Bind::key(slice.kind));
-    let statement = match upto.map(place_values) {
-        Some([to, to_id, to_slot]) => OLD.with([age, now, of, kind, id, slot, most, to, to_id, to_slot]),
-        None => OLD_OF_LAST_SLICE.with([age, now, of, kind, id, slot, most]),
-    };
-    fetch(db, statement, RowLock::SkipLocked).await
-}
-
-/// The last place of the slice that begins after this one; `None`: it is the last slice.
-pub(super) async fn end_of_slice(
-    db: &mut Connection,
-    slice: &Slice<'_>,
-    after: &Place,
-) -> Result<Option<Place>, DatabaseError> {
-    let ([kind, id, slot], skip) = (place_values(after), i64::from(slice.most) - 1);
-    let rows = db.read(END_OF_SLICE.with([kind, id, slot, Bind::key(slice.kind), skip.into()]), RowLock::None).await?;
-    rows.first().map(|row| row.get(place)).transpose()
 }
 
 fn floors_text(sheet: &Sheet, count: &str) -> String {
@@ -424,34 +364,25 @@ listed!(INSERT, "$2", insert_text);
 
 /// Writes rows. If another session inserted one of them first, the transaction has to be rolled back.
 pub(super) async fn write(db: &mut Connection, writes: &Writes) -> Result<(), DatabaseError> {
-    for (text, rows) in [
-        (&FLOORS, writes.floors()),
-        (&DELETE, writes.deleted()),
-        (&RECORD, writes.past()),
-        (&UPDATE, writes.updated()),
-        (&INSERT, writes.inserted()),
+    for (text, rows, complete) in [
+        (&FLOORS, writes.floors(), false),
+        (&DELETE, writes.deleted(), true),
+        // An entry for a lock id that already has one is not written.
+        (&RECORD, writes.past(), false),
+        (&UPDATE, writes.updated(), true),
+        (&INSERT, writes.inserted(), true),
     ] {
         let Some((rows, count)) = rows else { continue };
-        match db.write(text.with([Bind::Text(&rows)], count)).await {
+        let written = match db.write(text.with([Bind::Text(&rows)], count)).await {
             Err(error) if error.is_duplicate() => return Err(DatabaseError::SerializationFailure),
             written => written?,
         };
+        // What was locked is there, and what is inserted is new: a row that is missing was kept back by the database.
+        if complete && i64::try_from(written) != Ok(count) {
+            let kept =
+                "the database did not write all rows of tenure_lock: look for a trigger, a rule or a policy on it";
+            return Err(DatabaseError::Schema(kept.into()));
+        }
     }
     Ok(())
-}
-
-/// A row without an owner, under a lock id that no client has. The generations of a swept key continue.
-static MAKE: Text = Text::new(
-    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, since, last_active, expires_at, ttl,
-                              hard_until, ended)
-     values ($1, $2, {bytes}, coalesce((select swept.generation from tenure_lock_floor as swept where swept.kind = $1), 0), $3,
-             '', '', 0, 0, 0, 0, 0, true)
-     {or_nothing tenure_lock slot}",
-);
-
-/// Makes sure that the key has a row, which every acquisition or change of the key locks first. It is the row of an ended lease, so the key
-/// stays free. Transactions that require that nobody holds the key lock it.
-pub(crate) async fn make(db: &mut Connection, key: &LockKey) -> Result<(), DatabaseError> {
-    let lock = LockId::random().hash().to_vec();
-    db.write(MAKE.with([Bind::Key(key.kind()), Bind::Key(key.id()), Bind::Bytes(&lock)])).await.map(drop)
 }

@@ -82,7 +82,10 @@ fn run(old: &Rows, new: &Rows) -> Result<(), String> {
     for step in plan(&mapping, &rules(), old, &diff) {
         match &step {
             Step::Delete { table, key } => {
-                tables[*table].remove(&number(&key[0]).unwrap()).ok_or("nothing to delete")?;
+                let row = tables[*table].remove(&number(&key[0]).unwrap()).ok_or("nothing to delete")?;
+                if *table == 1 && row[1] == row[0] {
+                    return Err("a row that refers to itself was deleted".into());
+                }
             }
             Step::Update { table, row, changed } => {
                 let there = tables[*table].get_mut(&number(&row[0]).unwrap()).ok_or("nothing to update")?;

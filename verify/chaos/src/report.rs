@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::check::pauses::{self, Pauses};
-use crate::check::{Judged, Tally, Violation};
+use crate::check::{Judged, LATE_MS, Tally, Violation};
 use crate::clock::ms;
 use crate::evidence::Evidence;
 use crate::history::Operation;
@@ -99,6 +99,15 @@ impl Report {
         for (kind, (injected, met)) in &self.tally.faults {
             line(&format!("  {kind}"), format!("{injected} ({met})"));
         }
+        if met > 0 {
+            // A fault hits many operations at once, which are not independent of each other: so it is the unit.
+            line("a violation per fault", format!("in at most {:.2} % (95 %, rule of three)", 300.0 / met as f64));
+        }
+        let late = self.tally.late.iter().enumerate().map(|(at, count)| match LATE_MS.get(at) {
+            Some(bound) => format!("{bound} ms {count}"),
+            None => format!("later {count}"),
+        });
+        line("answers after their limit by", late.collect::<Vec<_>>().join(", "));
         if !self.standstills.is_empty() {
             let (times, sum) = (self.standstills.len(), self.standstills.iter().sum::<u64>());
             line("standstills of the machine", format!("{times}, {sum} ms in all"));

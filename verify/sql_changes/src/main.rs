@@ -3,9 +3,11 @@
 //!
 //! The copy is below `target/sql-changes` and stays with its build. The tests start the servers that they need.
 
+mod changes;
+
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -13,28 +15,11 @@ use clap::Parser;
 use testkit::tasks::{cargo, copy, debian, root};
 use testkit::{Kind, status_within};
 
-const CHANGES: &str = include_str!("../changes.txt");
+use crate::changes::{CHANGES, Change, changes, read};
 
 /// A test that hangs has failed.
 const LONGEST_TEST: Duration = Duration::from_secs(4 * 60);
 const LONGEST_BUILD: Duration = Duration::from_secs(30 * 60);
-
-/// A rule, edits that break it together, and the test that notices.
-#[derive(Debug, PartialEq, Eq)]
-struct Change<'a> {
-    rule: &'a str,
-    edits: Vec<Edit<'a>>,
-    program: &'a str,
-    test: &'a str,
-}
-
-/// A text of a file, which occurs exactly once, and its replacement.
-#[derive(Debug, PartialEq, Eq)]
-struct Edit<'a> {
-    file: &'a str,
-    old: &'a str,
-    new: &'a str,
-}
 
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
@@ -172,47 +157,6 @@ fn others(database: &str) -> &'static [&'static str] {
     }
 }
 
-impl Edit<'_> {
-    /// The text after this edit.
-    ///
-    /// # Errors
-    /// If the old text does not occur exactly once.
-    fn apply(&self, text: &str) -> Result<String, String> {
-        match text.matches(self.old).count() {
-            1 => Ok(text.replacen(self.old, self.new, 1)),
-            times => Err(format!("{}: `{}` occurs {times} times, and has to occur once", self.file, self.old)),
-        }
-    }
-}
-
-/// Reads the changes: paragraphs of a rule; of `in FILE`, `- OLD` and, unless it is deleted, `+ NEW`, for each edit; and of `test DATABASE NAME`.
-/// Lines that begin with `#` are comments.
-fn changes(text: &str) -> Result<Vec<Change<'_>>, String> {
-    let paragraphs = text.split("\n\n").map(|paragraph| {
-        paragraph.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect::<Vec<_>>()
-    });
-    paragraphs.filter(|lines| !lines.is_empty()).map(|lines| change(&lines)).collect()
-}
-
-fn change<'a>(lines: &[&'a str]) -> Result<Change<'a>, String> {
-    let wrong = |why: &str| format!("verify/sql_changes/changes.txt: {why}: {}", lines.join(" / "));
-    let [rule, edited @ .., test] = lines else { return Err(wrong("a change has a rule, edits and a test")) };
-    let (program, test) = test
-        .strip_prefix("test ")
-        .and_then(|test| test.split_once(' '))
-        .ok_or_else(|| wrong("the last line is not `test DATABASE NAME`"))?;
-    let (mut edits, mut file) = (Vec::new(), None);
-    for line in edited {
-        match (line.split_once(' '), file, edits.last_mut()) {
-            (Some(("in", path)), ..) => file = Some(path),
-            (Some(("-", old)), Some(file), _) => edits.push(Edit { file, old, new: "" }),
-            (Some(("+", new)), _, Some(edit)) if edit.new.is_empty() => edit.new = new,
-            _ => return Err(wrong(&format!("`{line}` is no `in FILE`, `- OLD` or `+ NEW` at this place"))),
-        }
-    }
-    if edits.is_empty() { Err(wrong("it changes nothing")) } else { Ok(Change { rule, edits, program, test }) }
-}
-
 /// Whether a test is among those that passed.
 fn has_run(log: &str, test: &str) -> bool {
     let passed = log.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"));
@@ -225,72 +169,9 @@ fn complaint(log: &str) -> String {
     lines.nth(1).unwrap_or("no test said why").chars().take(120).collect()
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Moved code needs its change to follow.
-    #[test]
-    fn every_change_finds_its_text_and_its_test() {
-        let tests = [
-            "tests/conformance",
-            "tests/conformance/classic",
-            "tests/lost_answers",
-            "tests/on_servers/mysql",
-            "tests/on_servers/postgres",
-            "tests/on_sqlite",
-        ];
-        let files = tests.iter().flat_map(|folder| fs::read_dir(root().join(folder)).expect("a folder"));
-        let tests: String = files.filter_map(|file| fs::read_to_string(file.expect("a file").path()).ok()).collect();
-        let changes = changes(CHANGES).expect("the changes are read");
-        assert!(changes.len() >= 30, "only {} changes", changes.len());
-        let mut wrong = Vec::new();
-        for change in changes {
-            for edit in &change.edits {
-                wrong.extend(read(&root().join(edit.file)).and_then(|text| edit.apply(&text)).err());
-            }
-            let is_there = tests.contains(&format!("fn {}(", change.test));
-            let is_database = ["sqlite", "postgres", "mysql"].contains(&change.program);
-            wrong.extend((!is_there || !is_database).then(|| format!("no test {} {}", change.program, change.test)));
-        }
-        assert_eq!(wrong, Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_change_is_read_with_its_edits_and_its_test() {
-        let text = "# A comment.\n\nA rule\nin a.rs\n- old one\n+ new one\n- gone\nin b.rs\n- x\ntest sqlite name\n";
-        let edit = |file, old, new| Edit { file, old, new };
-        let edits = vec![edit("a.rs", "old one", "new one"), edit("a.rs", "gone", ""), edit("b.rs", "x", "")];
-        let expected = Change { rule: "A rule", edits, program: "sqlite", test: "name" };
-        assert_eq!(changes(text), Ok(vec![expected]));
-    }
-
-    #[test]
-    fn what_is_not_understood_is_an_error() {
-        for text in [
-            "A rule",
-            "A rule\ntest sqlite name",
-            "A rule\nin a.rs\n- x",
-            "A rule\nin a.rs\n- x\ntest sqlite",
-            "A rule\n- x\ntest sqlite name",
-            "A rule\nin a.rs\n+ x\ntest sqlite name",
-            "A rule\nin a.rs\n- x\n+ y\n+ z\ntest sqlite name",
-            "A rule\nin a.rs\n- x\nor y\ntest sqlite name",
-        ] {
-            assert!(changes(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_text_has_to_occur_exactly_once() {
-        let edit = Edit { file: "", old: "a", new: "b" };
-        assert_eq!(edit.apply("xay").as_deref(), Ok("xby"));
-        assert!(edit.apply("a a").is_err() && edit.apply("x").is_err());
-    }
 
     #[test]
     fn only_a_test_of_that_name_that_passed_has_run() {

@@ -4,6 +4,9 @@
 #[path = "../../examples/documents.rs"]
 mod documents;
 
+#[path = "../../examples/chapter.rs"]
+mod chapter;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, COOKIE, SET_COOKIE};
@@ -147,4 +150,9 @@ async fn somebody_who_is_not_signed_in_changes_nothing() {
     assert_eq!(kim.app.clone().oneshot(request).await.unwrap().status(), 303);
     assert_eq!(nobody.save(&kim.open().await, "Nobody").await.0, 403, "the form is of another browser");
     assert!(kim.get("/documents/menu").await.contains(">Bibimbap 9,000</textarea>"));
+}
+
+#[test]
+fn every_listing_of_the_chapter_runs() {
+    chapter::main().unwrap();
 }

@@ -397,6 +397,8 @@ async fn held_lock_is_free_at_its_idle_limit_or_without_heartbeats() {
     assert_eq!([0, 9, 20].map(|since| free_in(&idle(since), &policy)), [15 * minute, 6 * minute, Duration::ZERO]);
     let silent = but(&|holder| (holder.silent, holder.remaining) = (3 * minute, 2 * minute));
     assert_eq!(free_in(&silent, &policy), 2 * minute);
+    let left = but(&|holder| holder.remaining = Duration::from_secs(9));
+    assert_eq!(free_in(&left, &policy), Duration::from_secs(9), "its page was left");
     let long = but(&|holder| holder.last_active = holder.since + 118 * minute);
     assert_eq!(free_in(&long, &policy), 2 * minute);
     assert_eq!(free_in(&holder, &LockPolicy::exclusive()), 12 * 60 * minute);

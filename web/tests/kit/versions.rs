@@ -283,7 +283,7 @@ async fn database_message_is_logged_and_the_response_gives_advice() {
     for (error, status, code, says) in [
         (DatabaseError::ConnectionLost(lost()), 503, "connection-lost", "try again"),
         (DatabaseError::CommitUnknown(lost()), 500, "commit-unknown", "Load it again"),
-        (DatabaseError::NotPermitted(lost()), 500, "failed", "log"),
+        (DatabaseError::NotPermitted(lost()), 500, "not-permitted", "log"),
     ] {
         let response = Problem::from(Error::from(error)).into_response();
         let (status_was, headers) = (response.status().as_u16(), response.headers().clone());

@@ -62,10 +62,9 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
             let what = format!("{} ({:?}) was answered `{code}`: {text}", operation.id(), operation.call.f);
             found.push(Violation { check: NAME, what, at_ns });
         }
-        let limit = ms(operation.call.args.limit_ms.unwrap_or(DEFAULT_MS) + SLACK_MS);
-        let took = duration(operation, evidence);
-        if took > limit {
-            let what = format!("{} ({:?}) took {} ms", operation.id(), operation.call.f, took / ms(1));
+        if late_by(operation, evidence).is_some_and(|late| late > ms(SLACK_MS)) {
+            let took = duration(operation, evidence) / ms(1);
+            let what = format!("{} ({:?}) took {took} ms", operation.id(), operation.call.f);
             found.push(Violation { check: NAME, what, at_ns });
         }
     }
@@ -87,6 +86,12 @@ fn is_expected(code: &str, operation: &Operation, evidence: &Evidence) -> bool {
         "file-lost" => evidence.replaced_ns.is_some_and(|at| at <= operation.answered_at()),
         _ => false,
     }
+}
+
+/// How long after the limit of its call an answer came, in nanoseconds; `None`: in time.
+pub(super) fn late_by(operation: &Operation, evidence: &Evidence) -> Option<u64> {
+    let limit = ms(operation.call.args.limit_ms.unwrap_or(DEFAULT_MS));
+    duration(operation, evidence).checked_sub(limit).filter(|late| *late > 0)
 }
 
 /// How long an answer took, without the time in which the client, the database or the machine was stopped.

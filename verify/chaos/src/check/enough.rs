@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{appends, cycles, mutex};
+use super::{answers, appends, cycles, mutex};
+use crate::clock::ms;
 use crate::evidence::Evidence;
 use crate::history::{Gesture, Outcome};
 use crate::nemesis::Fault;
@@ -39,7 +40,12 @@ pub(crate) struct Tally {
     pub(crate) edges: u64,
     /// The answers that were refusals, by code.
     pub(crate) codes: BTreeMap<String, u64>,
+    /// Answers that came after the limit of their calls, by how late they were at most: the last ones were later than all of [`LATE_MS`].
+    pub(crate) late: [u64; LATE_MS.len() + 1],
 }
+
+/// The bounds of the histogram of late answers, in milliseconds.
+pub(crate) const LATE_MS: [u64; 6] = [10, 50, 250, 1_000, 2_500, 5_000];
 
 /// Refusals that come from others who want the same at the same time.
 const CONTENDED: [&str; 9] = [
@@ -64,6 +70,10 @@ impl Tally {
                 Outcome::Ok => tally.ok += 1,
                 Outcome::Fail => tally.fail += 1,
                 Outcome::Info => tally.info += 1,
+            }
+            if let Some(late) = answers::late_by(operation, evidence) {
+                let bucket = LATE_MS.iter().position(|bound| late <= ms(*bound));
+                tally.late[bucket.unwrap_or(LATE_MS.len())] += 1;
             }
             if let Some(code) = operation.code() {
                 *tally.codes.entry(code.to_owned()).or_default() += 1;
@@ -125,6 +135,9 @@ impl Tally {
             let sum = self.faults.entry(kind).or_default();
             *sum = (sum.0 + injected, sum.1 + met);
         }
+        for (sum, count) in self.late.iter_mut().zip(other.late) {
+            *sum += count;
+        }
         for (code, count) in other.codes {
             *self.codes.entry(code).or_default() += count;
         }
@@ -144,7 +157,7 @@ impl Tally {
                 // Nothing is under way for longer than a minute.
                 let recent = evidence.operations[..called].iter().rev();
                 recent
-                    .take_while(|operation| operation.called_at() + crate::clock::ms(60_000) > fault.from_ns)
+                    .take_while(|operation| operation.called_at() + ms(60_000) > fault.from_ns)
                     .any(|operation| operation.answered_at() >= fault.from_ns)
             };
             *met += u64::from(fault.hit && under_way());

@@ -20,7 +20,7 @@ use std::fmt;
 
 use crate::evidence::Evidence;
 
-pub(crate) use enough::{Least, Tally};
+pub(crate) use enough::{LATE_MS, Least, Tally};
 pub(crate) use mutex::Judged;
 
 /// Something that must not be.
