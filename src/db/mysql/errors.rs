@@ -260,12 +260,25 @@ mod tests {
             (1452, foreign, ForeignKey, Some("line_order")),
             (3819, "Check constraint 'positive' is violated.", Check, Some("positive")),
             (4025, "CONSTRAINT `positive` failed for `shop`.`line`", Check, Some("positive")),
-            (1406, "Data too long for column 'note' at row 1", Other, None),
+            (3140, "Invalid JSON text", Other, None),
         ] {
             let error = classify(reported(number, message).await);
             let DatabaseError::Constraint(violation) = error else { panic!("{error:?}") };
             assert_eq!((violation.kind, violation.name.as_deref()), (kind, name), "{message}");
             assert!(violation.message.contains(message), "{violation:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn column_of_a_value_that_does_not_fit_is_named_by_its_message() {
+        for (number, message, named) in [
+            (1406, "Data too long for column 'note' at row 1", Some("note")),
+            (1366, r"Incorrect string value: 'for column x' for column `shop`.`line`.`note` at row 1", Some("note")),
+            (1292, "Truncated incorrect INTEGER value: 'abc'", None),
+        ] {
+            let error = classify(reported(number, message).await);
+            let DatabaseError::DoesNotFit(misfit) = error else { panic!("{error:?}") };
+            assert_eq!((misfit.column.as_deref(), &*misfit.problem), (named, message));
         }
     }
 
