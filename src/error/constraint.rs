@@ -61,14 +61,6 @@ pub struct DoesNotFit {
     pub problem: String,
 }
 
-impl DoesNotFit {
-    /// As the database reports it.
-    pub(crate) fn reported(column: Option<&str>, error: &sqlx::Error) -> Box<Self> {
-        let problem = error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
-        Box::new(DoesNotFit { table: None, column: column.map(str::to_owned), problem })
-    }
-}
-
 impl fmt::Display for DoesNotFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value does not fit")?;

@@ -9,8 +9,8 @@ use sqlx::mysql::MySqlDatabaseError;
 
 use super::deadline::Flavour;
 use crate::db::Effect;
-use crate::db::own_error::unreported;
-use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError, DoesNotFit};
+use crate::db::own_error::{does_not_fit, unreported};
+use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 /// The number of a server's error; `None` for other errors.
 pub(crate) fn number(error: &sqlx::Error) -> Option<u16> {
@@ -43,7 +43,7 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         // Out of range, a word that is none of the type, no date, characters that the column cannot store, too long.
         1264 | 1265 | 1292 | 1366 | 1406 | 1441 => {
             let message = error.as_database_error().map_or("", |error| error.message());
-            DatabaseError::DoesNotFit(DoesNotFit::reported(column(message), &error))
+            does_not_fit(column(message), &error)
         }
         // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); what is no JSON.
         1022 | 1062 | 1169 | 1586 | 1048 | 1364 | 1216 | 1217 | 1451 | 1452 | 1557 | 1761 | 1762 | 3819 | 4025

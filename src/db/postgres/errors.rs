@@ -6,8 +6,8 @@ use std::time::Duration;
 use sqlx::postgres::PgDatabaseError;
 
 use crate::db::Effect;
-use crate::db::own_error::unreported;
-use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError, DoesNotFit};
+use crate::db::own_error::{does_not_fit, unreported};
+use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 /// The meaning of a driver error. After every one of them the transaction is aborted or gone.
 pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
@@ -27,9 +27,7 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::db::IDLE_TOO_LONG)),
         "25P04" => DatabaseError::ConnectionLost(format!("{error} (`transaction_timeout` of the server)")),
         // Text too long; number, date or time out of range; a word that is none of the type; characters that the database cannot store.
-        "22001" | "22003" | "22007" | "22008" | "22021" | "22P02" | "22P05" => {
-            DatabaseError::DoesNotFit(DoesNotFit::reported(None, &error))
-        }
+        "22001" | "22003" | "22007" | "22008" | "22021" | "22P02" | "22P05" => does_not_fit(None, &error),
         code if code.starts_with("23") => DatabaseError::Constraint(Box::new(violation(&error, code))),
         code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),
         _ => DatabaseError::Other(error),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::db::Effect;
-use crate::db::own_error::unreported;
-use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError, DoesNotFit};
+use crate::db::own_error::{does_not_fit, unreported};
+use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 const BUSY: i32 = 5;
 const BUSY_SNAPSHOT: i32 = 517;
@@ -38,7 +38,7 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         // Unlike a server that is read-only, the file stays so: a retry does not help.
         READONLY => DatabaseError::NotPermitted(format!("this process may not write to the database file ({error})")),
         FULL => DatabaseError::DiskFull(error.to_string()),
-        TOOBIG => DatabaseError::DoesNotFit(DoesNotFit::reported(None, &error)),
+        TOOBIG => does_not_fit(None, &error),
         CONSTRAINT => DatabaseError::Constraint(Box::new(violation(&error))),
         CANTOPEN => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
         NOTADB => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),
