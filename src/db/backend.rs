@@ -17,6 +17,7 @@ use crate::simulation;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Purpose {
     /// Whether it contains heartbeats, which wait the least for other processes, because their leases expire.
+    #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "servers have no queue of processes"))]
     pub beats: bool,
     /// Whether it may wait for other transactions. (On SQLite every one waits for the writer.)
     #[cfg_attr(not(any(feature = "postgres", feature = "mysql")), allow(dead_code, reason = "SQLite has one writer"))]

@@ -241,6 +241,8 @@ impl ErrorCode {
         }
     }
 
+    /// What metrics count it as.
+    #[cfg(any(feature = "opentelemetry", test))]
     pub(crate) const fn class(self) -> Class {
         self.row().class
     }

@@ -170,6 +170,7 @@ impl DatabaseError {
     }
 
     /// The meaning of a lost connection for a statement that commits by itself and was already sent.
+    #[cfg(feature = "mysql")]
     pub(crate) fn after_sending(self) -> Self {
         match self {
             DatabaseError::ConnectionLost(what) | DatabaseError::CommitUnknown(what) => {

@@ -140,7 +140,7 @@ impl Transaction {
                 match self.database.guard(async |tx| leases::release(tx, &proof).await).await? {
                     Ok(_) => Ok(()),
                     // It ran out during the save, which holds its row, so nobody has had it since: it is free with the commit, too.
-                    Err(NoLock { why, .. }) if why.is_expiry() => Ok(()),
+                    Err(NoLock { why, held_now: None, .. }) if why.is_expiry() => Ok(()),
                     Err(no_lock) => Err(Error::NoLock(Box::new(no_lock.seen_by(self.author_id())))),
                 }
             };

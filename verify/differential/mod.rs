@@ -346,16 +346,27 @@ async fn sqlite_decides_as_the_engine() {
     the_engine_decides_as(Dialect::Sqlite, sqlite, clock).await;
 }
 
+/// PostgreSQL, with a clock of the test.
+#[cfg(feature = "postgres")]
+async fn postgres() -> (crate::db::postgres::Postgres, ManualClock) {
+    let (clock, url) = (ManualClock::new(), testkit::server_url(testkit::Kind::Postgres));
+    let options = crate::db::ConnectOptions::new().clock(clock.clone());
+    (crate::db::postgres::Postgres::open(crate::db::Address::Url(&url), options).await.expect("it opens"), clock)
+}
+
+/// MariaDB, with a clock of the test.
+#[cfg(feature = "mysql")]
+async fn mariadb() -> (crate::db::mysql::MySql, ManualClock) {
+    let (clock, url) = (ManualClock::new(), testkit::server_url(testkit::Kind::MariaDb));
+    let options = crate::db::ConnectOptions::new().clock(clock.clone());
+    (crate::db::mysql::MySql::open(crate::db::Address::Url(&url), options).await.expect("it opens"), clock)
+}
+
 #[cfg(feature = "postgres")]
 #[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_decides_as_the_engine() {
-    use crate::db::postgres::Postgres;
-    let clock = ManualClock::new();
-    let options = crate::db::ConnectOptions::new().clock(clock.clone());
-    let postgres = Postgres::open(crate::db::Address::Url(&testkit::server_url(testkit::Kind::Postgres)), options)
-        .await
-        .expect("it opens");
+    let (postgres, clock) = postgres().await;
     the_engine_decides_as(Dialect::Postgres, postgres, clock).await;
 }
 
@@ -363,35 +374,22 @@ async fn postgres_decides_as_the_engine() {
 #[ignore = "starts a server: cargo xtask test"]
 #[tokio::test]
 async fn no_operation_passes_a_guard_on_postgres() {
-    use crate::db::postgres::Postgres;
-    let clock = ManualClock::new();
-    let options = crate::db::ConnectOptions::new().clock(clock.clone());
-    let url = testkit::server_url(testkit::Kind::Postgres);
-    no_operation_passes_a_guard(Postgres::open(crate::db::Address::Url(&url), options).await.expect("it opens"), clock)
-        .await;
+    let (postgres, clock) = postgres().await;
+    no_operation_passes_a_guard(postgres, clock).await;
 }
 
 #[cfg(feature = "mysql")]
 #[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mariadb_decides_as_the_engine() {
-    use crate::db::mysql::MySql;
-    let clock = ManualClock::new();
-    let options = crate::db::ConnectOptions::new().clock(clock.clone());
-    let mysql = MySql::open(crate::db::Address::Url(&testkit::server_url(testkit::Kind::MariaDb)), options)
-        .await
-        .expect("it opens");
-    the_engine_decides_as(Dialect::MySql, mysql, clock).await;
+    let (mariadb, clock) = mariadb().await;
+    the_engine_decides_as(Dialect::MySql, mariadb, clock).await;
 }
 
 #[cfg(feature = "mysql")]
 #[ignore = "starts a server: cargo xtask test"]
 #[tokio::test]
 async fn no_operation_passes_a_guard_on_mariadb() {
-    use crate::db::mysql::MySql;
-    let clock = ManualClock::new();
-    let options = crate::db::ConnectOptions::new().clock(clock.clone());
-    let url = testkit::server_url(testkit::Kind::MariaDb);
-    no_operation_passes_a_guard(MySql::open(crate::db::Address::Url(&url), options).await.expect("it opens"), clock)
-        .await;
+    let (mariadb, clock) = mariadb().await;
+    no_operation_passes_a_guard(mariadb, clock).await;
 }

@@ -230,8 +230,11 @@ async fn lost_forms(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     reader.looks_away_and_back().await;
     reader.sees(LOST).await;
     walk.sees(reader, "lost form of the order").await;
+    // The next heartbeat would find the order free, and the form would go on by itself.
+    reader.gets_heartbeats_through(false).await;
     leaves(olivia).await;
     reader.clicks("[data-tenure-action=again]").await;
+    reader.gets_heartbeats_through(true).await;
     reader.sees(HELD).await;
     walk.sees(reader, "form of the order with returned text").await;
     goes_to_lunch("Before tea").await;

@@ -49,6 +49,13 @@ pub struct Kept {
     pub fields: Vec<(String, String)>,
 }
 
+impl Kept {
+    /// As it is stored.
+    fn of(row: KeptRow) -> Option<Self> {
+        Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })
+    }
+}
+
 /// A saved form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedForm {
@@ -94,7 +101,7 @@ impl Shop {
     pub async fn kept(&self, member: &Member, about: &OrderNo, id: FormId) -> Result<Option<Kept>, Refusal> {
         let row = storage::kept_form(&self.db, &id.to_string(), member.id().as_str(), now() - KEPT_FOR).await?;
         let row = row.filter(|row| row.about == about.as_str());
-        Ok(row.and_then(|row| Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })))
+        Ok(row.and_then(Kept::of))
     }
 
     /// The refused forms of this member about this order, the latest first, each with its id and time.
@@ -105,8 +112,8 @@ impl Shop {
     ) -> Result<Vec<(FormId, Timestamp, Kept)>, Refusal> {
         let rows = storage::kept_about(&self.db, member.id().as_str(), about.as_str(), now() - KEPT_FOR).await?;
         let read = |row: KeptRow| {
-            let kept = Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what };
-            Some((row.id.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?, kept))
+            let (id, at) = (row.id.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?);
+            Some((id, at, Kept::of(row)?))
         };
         Ok(rows.into_iter().filter_map(read).collect())
     }

@@ -77,8 +77,7 @@ impl MySql {
         let checks =
             Checks { variables: server.checked.clone(), volatile: connect.volatile, refusals: refusals.clone() };
         let life = (connect.lifetime(), &silence);
-        let leases =
-            pool(options.clone(), &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, &checks, life);
+        let leases = pool(options.clone(), &first(server.for_leases(idle)), CONNECTIONS_FOR_LEASES, &checks, life);
         let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, &checks, life);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let pool = pool(options, &first(server.session(idle)), count, &checks, life);
@@ -269,10 +268,11 @@ impl Server {
     }
 
     /// The settings of tenure's own connections that never wait for a lock. MySQL waits for at least a second.
-    fn without_patience(&self, idle: Duration) -> String {
+    fn for_leases(&self, idle: Duration) -> String {
         let session = self.session(idle);
         match self.flavour {
-            Flavour::MariaDb => format!("{session}, innodb_lock_wait_timeout = 0"),
+            // Not without any wait: MariaDB 10.11 then answers a statement that skips locked rows with error 1180.
+            Flavour::MariaDb => session,
             Flavour::MySql if idle.is_zero() => session,
             Flavour::MySql => {
                 let idle = whole_seconds(idle);

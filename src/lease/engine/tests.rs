@@ -491,7 +491,6 @@ fn a_row_that_another_session_has_locked_stays() {
 
 #[test]
 fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
-    let recorded = with_past(rows([beside(-5)]), Past::expired(&beside(-5)));
     let limited = LeaseRow { hard_until: NOW, ..kims(-5) };
     let idle = LeaseRow { idle_limit: Some(5), active_at: NOW - 10, ..kims(-5) };
     let cases = [
@@ -502,7 +501,6 @@ fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
         (rows([LeaseRow { ended: true, ..kims(5) }]), None),
         (rows([LeaseRow { owner: lee(), ..kims(-5) }]), None),
         (rows([LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(-5) }]), None),
-        (recorded, None),
     ];
     for (rows, expected) in cases {
         let (answer, after) = run(Operation::Resume { proof: proof(KIMS, "kim"), key: key() }, &rows);

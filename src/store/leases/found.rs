@@ -28,13 +28,9 @@ pub(super) enum Strength {
 fn by_lock_id(operation: &Operation) -> Option<(&LockHash, Strength)> {
     match operation {
         Operation::Check(proof) => Some((&proof.lock, Strength::Guard)),
-        Operation::Keep(proof, _)
-        | Operation::Extend(proof, _)
-        | Operation::ExpireWithin(proof, _)
-        | Operation::Release(proof) => Some((&proof.lock, Strength::Change)),
         Operation::UndoGrant { lock, .. } => Some((lock, Strength::Replace)),
         Operation::Resume { proof, .. } => Some((&proof.lock, Strength::Replace)),
-        _ => None,
+        _ => proof(operation).map(|proof| (&proof.lock, Strength::Change)),
     }
 }
 
@@ -101,7 +97,12 @@ pub(super) struct Found {
 impl Found {
     /// Reads what operations depend on, and locks nothing.
     pub(super) async fn look(&mut self, db: &mut Connection, operations: &[&Operation]) -> Result<(), DatabaseError> {
-        self.ask(db, &operations.iter().filter_map(|operation| asked(operation)).collect::<Vec<_>>()).await?;
+        if operations.is_empty() {
+            return Ok(());
+        }
+        let questions: Vec<Asked<'_>> = operations.iter().filter_map(|operation| asked(operation)).collect();
+        self.forget(&questions);
+        self.ask(db, &questions).await?;
         for operation in operations {
             if let Operation::ReleaseAll { owner } = operation {
                 self.add(rows::of_owner(db, owner).await?);
@@ -126,18 +127,28 @@ impl Found {
         Ok(())
     }
 
+    /// Forgets the rows that are asked about and not locked: they may have changed, or been deleted.
+    fn forget(&mut self, asked: &[Asked<'_>]) {
+        let keys: BTreeSet<&LockKey> = asked.iter().filter_map(|asked| asked.key).collect();
+        let locks: BTreeSet<&[u8]> = asked.iter().filter_map(|asked| asked.lock.map(|lock| &lock[..])).collect();
+        let Found { rows, locked, known, .. } = self;
+        rows.leases.retain(|place, row| {
+            locked.contains(place) || !keys.contains(&place.key) && !locks.contains(&row.lock[..])
+        });
+        known.clear();
+    }
+
     /// Whether the row of a presented lock id is its live lease.
     fn is_live(&self, operation: &Operation) -> bool {
         proof(operation).is_some_and(|proof| live(&self.rows, proof, self.now).is_some())
     }
 
-    /// Adds what was read without a lock. A locked row stays as it is.
+    /// Adds what was read without a lock. A locked row stays as it is, and so does one that was read a moment before: the row of a lock id and
+    /// its entry in the history are of one moment, and the row of its key is read later.
     fn add(&mut self, read: Read) {
         self.tell(read.clock);
         for row in read.rows {
-            if !self.locked.contains(&row.place) {
-                self.rows.leases.insert(row.place.clone(), row);
-            }
+            self.rows.leases.entry(row.place.clone()).or_insert(row);
         }
         self.rows.past.extend(read.past.into_iter().map(|past| (past.lock.clone(), past)));
         self.rows.floors.extend(read.floors);
@@ -209,22 +220,20 @@ impl Found {
             let place = Place::exclusive(key);
             self.locked.contains(&place) && !changed.contains(&place)
         };
+        let locked = |lock: &LockHash| self.rows.of_lock(lock).filter(|row| self.locked.contains(&row.place));
         let is_valid = |operation: &Operation| match operation {
             // The other leases on the key do not change its row while an exclusive lease is alive.
             Operation::Take(request) if !request.policy.is_exclusive() => false,
             Operation::Take(request) | Operation::TakeOver { request, .. } => is_same(&request.key),
             Operation::KeyState(key) => self.locked.contains(&Place::exclusive(key)),
-            Operation::UndoGrant { lock, .. } => self.rows.of_lock(lock).is_some(),
-            Operation::Resume { proof, .. } => self.rows.of_lock(&proof.lock).is_some_and(|row| !row.ended),
-            _ if proof(operation).is_some() => self.is_live(operation),
-            // Their rows were looked at, and those that are not locked must not be changed.
-            _ => true,
+            Operation::UndoGrant { lock, .. } => locked(lock).is_some(),
+            Operation::Resume { proof, key } => {
+                locked(&proof.lock).is_some_and(|row| !row.ended && row.place.key == *key && proof.is_by(&row.owner.id))
+            }
+            // Without a lock id: the rows were looked at, and those that are not locked must not be changed.
+            _ => proof(operation).is_none_or(|proof| locked(&proof.lock).is_some() && self.is_live(operation)),
         };
         let again: Vec<&Operation> = operations.iter().copied().filter(|operation| !is_valid(operation)).collect();
-        // Rows that are not locked may have been deleted.
-        let keys: BTreeSet<&LockKey> = again.iter().filter_map(|operation| asked(operation)?.key).collect();
-        let Found { rows, locked, .. } = self;
-        rows.leases.retain(|place, _| locked.contains(place) || !keys.contains(&place.key));
         self.look(db, &again).await
     }
 

@@ -55,9 +55,9 @@ async fn attempt(
     let asked: Vec<&Operation> = open.iter().map(|&at| operations[at]).collect();
     let beats = asked.iter().any(|operation| matches!(operation, Operation::Keep(..) | Operation::Extend(..)));
     let mut db = database.begin_own(Purpose { beats, waits }).await?;
-    let Decided { answers: decided, changes, found } = match waits {
-        true => decide_waiting(&mut db, &asked, seen).await?,
-        false => decide_in(&mut db, &asked, seen, false).await?,
+    let Decided { answers: decided, changes, found } = match (waits, &asked[..]) {
+        (true, [alone]) => decide_waiting(&mut db, alone, seen).await?,
+        _ => decide_in(&mut db, &asked, seen, waits).await?,
     };
     if waits && decided.iter().any(Option::is_none) {
         db.rollback().await?;
@@ -67,8 +67,11 @@ async fn attempt(
         true => db.rollback().await?,
         false => {
             rows::write(&mut db, &Writes::of(changes, &found.locked)).await?;
-            // The request can be repeated, which tells what became of it.
-            db.commit(None).await.map_err(DatabaseError::after_sending)?;
+            db.commit(None).await.map_err(|error| match error {
+                // The request can be repeated, which tells what became of it.
+                DatabaseError::CommitUnknown(what) => DatabaseError::OutcomeUnknown(what),
+                error => error,
+            })?;
         }
     }
     for (at, decided) in open.into_iter().zip(decided) {
@@ -143,15 +146,14 @@ async fn decide_in(
     Ok(decided)
 }
 
-/// As [`decide_in`], and waits for other sessions if it has to: what will be refused must not wait for another session's save.
-async fn decide_waiting(db: &mut Connection, operations: &[&Operation], seen: Found) -> Result<Decided, DatabaseError> {
-    let decided = decide_in(db, operations, seen, false).await?;
-    if decided.answers.iter().all(Option::is_some) {
-        return Ok(decided);
+/// As [`decide_in`], for one operation that waits for other sessions if it has to: what will be refused must not wait for another session's save.
+async fn decide_waiting(db: &mut Connection, operation: &Operation, seen: Found) -> Result<Decided, DatabaseError> {
+    let decided = decide_in(db, &[operation], seen, false).await?;
+    match decided.answers[..] {
+        // Nothing was changed, so what was found is what it was looked at.
+        [None] => decide_in(db, &[operation], decided.found, true).await,
+        _ => Ok(decided),
     }
-    let mut seen = Found::default();
-    seen.look(db, operations).await?;
-    decide_in(db, operations, seen, true).await
 }
 
 /// The key was free when it was looked at first, and another session acquired it before its row was locked. (One that acquired it in the
@@ -174,7 +176,7 @@ async fn within(db: &mut Connection, operation: &Operation) -> Result<Answer, Da
         return work.run(operation).await;
     }
     for _ in 0..ATTEMPTS {
-        let Decided { mut answers, changes, found } = decide_waiting(db, &[operation], Found::default()).await?;
+        let Decided { mut answers, changes, found } = decide_waiting(db, operation, Found::default()).await?;
         if let Some(answer) = answers.pop().flatten() {
             if !changes.are_none() {
                 rows::write(db, &Writes::of(changes, &found.locked)).await?;

@@ -274,7 +274,7 @@ pub(super) async fn lock_ids(
     let Some((list, count)) = json::<_, AskedJson<'_>>(&asked) else { return Ok(Read::default()) };
     let statement = LOCK_IDS.with([Bind::Text(&list), db.now()], count);
     let mut read = fetch(db, statement, strength.row_lock(waits)).await?;
-    read.rows.retain(|row| locks.iter().any(|lock| row.lock == **lock));
+    read.rows.retain(|row| <&LockHash>::try_from(&row.lock[..]).is_ok_and(|lock| locks.contains(lock)));
     Ok(read)
 }
 
