@@ -148,7 +148,10 @@ pub async fn first_save_refuses_tables_that_cannot_keep_a_promise(t: &TestDb) {
     drop(tx);
     let id = random();
     t.by_hand(format!("insert into test_lossy values ('{id}', 'a', 1)")).await.unwrap();
-    let change = |lossy: &mut Lossy| Ok::<_, std::convert::Infallible>(lossy.note = "b".into());
+    let change = |lossy: &mut Lossy| {
+        lossy.note = "b".into();
+        Ok::<_, std::convert::Infallible>(())
+    };
     let Err(UpdateError::Failed(refused)) = lossy.update(&id).run(change).await else { panic!("it is refused") };
     is_refused(&refused, "test_lossy");
     assert_eq!(lossy.get(&id).await.unwrap().unwrap().note, "a");

@@ -50,7 +50,11 @@ async fn insert(t: &TestDb, items: Vec<Item>, topics: Vec<Topic>) -> Loaded<Doc>
 /// Saves the change, and checks what is stored.
 async fn change(t: &TestDb, doc: &Doc, change: impl Fn(&mut Doc) + Send + Sync) -> Doc {
     let docs = Repository::<Doc>::new(&t.db);
-    let saved = docs.update(&doc.id).run(|doc| Ok::<_, Infallible>(change(doc))).await.unwrap().into_inner();
+    let command = |doc: &mut Doc| {
+        change(doc);
+        Ok::<_, Infallible>(())
+    };
+    let saved = docs.update(&doc.id).run(command).await.unwrap().into_inner();
     let mut stored = docs.get(&doc.id).await.unwrap().unwrap().into_inner();
     let mut expected = saved.clone();
     for doc in [&mut stored, &mut expected] {

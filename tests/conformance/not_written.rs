@@ -77,7 +77,11 @@ pub async fn dropped_change_of_a_child_is_no_foreign_change(t: &TestDb) {
     for change in [(|lines: &mut Vec<Line>| lines[0].text = "b".into()) as fn(&mut Vec<Line>), Vec::clear, |lines| {
         lines.push(Line { no: 2, text: "dropped".into() })
     }] {
-        let refused = all.update(&id).run(|kept| Ok::<_, Infallible>(change(&mut kept.lines))).await;
+        let command = |kept: &mut Kept| {
+            change(&mut kept.lines);
+            Ok::<_, Infallible>(())
+        };
+        let refused = all.update(&id).run(command).await;
         let Err(UpdateError::Failed(error)) = refused else { panic!("{refused:?}") };
         is_not_written(&error, "test_kept_line");
     }

@@ -104,7 +104,10 @@ async fn session_mode_works_and_leaves_no_setting_behind() {
     orders.insert(&mut tx, Order { no: "1".into(), note: String::new() }).await.unwrap();
     tx.commit().await.unwrap();
     let lease = locks.try_lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).await.unwrap();
-    let change = |order: &mut Order| Ok::<_, std::convert::Infallible>(order.note = "a".into());
+    let change = |order: &mut Order| {
+        order.note = "a".into();
+        Ok::<_, std::convert::Infallible>(())
+    };
     orders.update(&"1".into()).holding(lease.id()).run(change).await.unwrap();
     db.close().await;
     let left = settings(&pooler.url, 10).await;
