@@ -360,4 +360,5 @@ fn circle(first: usize, written: &[bool], after: &[Vec<Edge>]) -> Vec<Edge> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests;
