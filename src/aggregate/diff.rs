@@ -36,6 +36,20 @@ impl<'a> Diff<'a> {
         }
     }
 
+    /// Of a new aggregate.
+    pub(crate) fn of_new(rows: &'a Rows) -> Self {
+        let inserted = |rows: &'a Vec<Row>| ChildDiff { inserted: rows.iter().collect(), ..ChildDiff::default() };
+        Diff { root: Vec::new(), children: rows.children.iter().map(inserted).collect() }
+    }
+
+    /// Of one that is deleted.
+    pub(crate) fn of_gone(mapping: &Mapping, rows: &'a Rows) -> Self {
+        let keys = |(table, rows): (&Table, &'a Vec<Row>)| rows.iter().map(|row| &row[..table.key]).collect();
+        let children = mapping.children.iter().zip(&rows.children);
+        let children = children.map(|child| ChildDiff { deleted: keys(child), ..ChildDiff::default() }).collect();
+        Diff { root: Vec::new(), children }
+    }
+
     /// Whether there is nothing to write.
     pub(crate) fn is_empty(&self) -> bool {
         self.root.is_empty() && self.children.iter().all(|child| *child == ChildDiff::default())

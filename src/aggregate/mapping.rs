@@ -416,19 +416,15 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Validates a state before a save: each value must be storable in a column of its kind on every database.
-    ///
-    /// # Errors
-    /// [`MappingError`] naming the table and the column.
-    pub(crate) fn check(&self, mapping: &Mapping) -> Result<(), MappingError> {
+    /// All values, each with its table and its column.
+    pub(crate) fn values<'r>(
+        &'r self,
+        mapping: &'r Mapping,
+    ) -> impl Iterator<Item = (&'r Table, &'r Column, &'r Value)> {
         let children = mapping.children.iter().zip(&self.children);
         let rows = children.flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
-        for (table, row) in std::iter::once((&mapping.root, &self.root)).chain(rows) {
-            for (column, value) in table.columns.iter().zip(row) {
-                value.check(column.kind).map_err(|what| MappingError::new(&table.name, &column.name, what))?;
-            }
-        }
-        Ok(())
+        let rows = std::iter::once((&mapping.root, &self.root)).chain(rows);
+        rows.flat_map(|(table, row)| table.columns.iter().zip(row).map(move |(column, value)| (table, column, value)))
     }
 }
 

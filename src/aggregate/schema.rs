@@ -16,6 +16,10 @@ pub(crate) struct LiveTable {
     pub indexes: Vec<Vec<String>>,
     /// Whether names that differ in the case of letters are different.
     pub exact_names: bool,
+    /// Why it cannot keep what a transaction promises, if so.
+    pub breaks: Option<String>,
+    /// Whether a policy decides which rows this user may write.
+    pub policed: bool,
 }
 
 /// A column as the database describes it.
@@ -33,6 +37,10 @@ pub(crate) struct LiveColumn {
     pub filled: bool,
     /// The collation under which different spellings are equal.
     pub folds: Option<String>,
+    /// How the database computes it, if no statement may write it.
+    pub computed: Option<String>,
+    /// Its type with its width, as in `numeric(4,0)`, where it has one.
+    pub width: Option<String>,
 }
 
 /// The severity of a [`Finding`].
@@ -65,6 +73,14 @@ pub enum FindingKind {
     Index,
     /// The collation of a key treats different spellings as equal.
     Collation,
+    /// The table cannot keep what a transaction promises: it does not roll back, or a crash empties it. The first save refuses it, too.
+    Storage,
+    /// The database computes the column, so no statement may write it.
+    Computed,
+    /// The version's column is narrow: saves fail after its highest number.
+    Width,
+    /// Row security decides which rows this user may write.
+    Policy,
 }
 
 /// One difference between a mapping and a live table.
@@ -168,6 +184,13 @@ impl Comparison<'_> {
     }
 
     fn table(&mut self, table: &Table, live: &LiveTable) {
+        if let Some(problem) = &live.breaks {
+            self.add(table, None, FindingKind::Storage, Severity::Error, problem);
+        }
+        if live.policed {
+            let message = "row security applies to this user: where it may read a row and not write it, saves fail as `NotWritten`";
+            self.add(table, None, FindingKind::Policy, Severity::Warning, message);
+        }
         let expected = self.expected(table);
         for column in &expected {
             match live.columns.iter().find(|found| live.same(&found.name, &column.name)) {
@@ -227,6 +250,17 @@ impl Comparison<'_> {
                 found.type_name, column.kind
             );
             self.add(table, name, FindingKind::Type, Severity::Error, message);
+        }
+        let by_database = table.path.is_empty() && self.mapping.generated && table.columns[0].name == column.name;
+        if let Some(how) = found.computed.as_deref().filter(|_| !by_database) {
+            let message = format!("it is {how}, so every insert fails; make it an ordinary column, or do not map it");
+            self.add(table, name, FindingKind::Computed, Severity::Error, message);
+        }
+        let is_version = table.path.is_empty() && column.name == self.mapping.version;
+        if let Some(highest) = found.width.as_deref().filter(|_| is_version).and_then(highest) {
+            let width = found.width.as_deref().unwrap_or_default();
+            let message = format!("as `{width}` it ends at {highest}, and then every save fails; make it a `bigint`");
+            self.add(table, name, FindingKind::Width, Severity::Warning, message);
         }
         match (column.nullable, found.nullable) {
             (false, true) => {
@@ -307,6 +341,25 @@ impl Comparison<'_> {
     }
 }
 
+/// The highest number of a type that is narrower than a `bigint`.
+fn highest(width: &str) -> Option<i64> {
+    let (word, rest) = width.split_at(width.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(width.len()));
+    let bits = match word {
+        "tinyint" => 8,
+        "smallint" => 16,
+        "mediumint" => 24,
+        "int" | "integer" => 32,
+        "numeric" | "decimal" => {
+            let (digits, scale) = rest.strip_prefix('(')?.split_once(')')?.0.split_once(',')?;
+            let digits = digits.trim().parse::<u32>().ok()?.checked_sub(scale.trim().parse().ok()?)?;
+            return Some(10_i64.checked_pow(digits)? - 1);
+        }
+        _ => return None,
+    };
+    let bits = if rest.contains("unsigned") { bits } else { bits - 1 };
+    Some((1 << bits) - 1)
+}
+
 impl LiveTable {
     fn same(&self, one: &str, other: &str) -> bool {
         if self.exact_names { one == other } else { one.eq_ignore_ascii_case(other) }
@@ -314,5 +367,29 @@ impl LiveTable {
 
     fn has_all(&self, names: &[&str]) -> bool {
         names.iter().all(|name| self.columns.iter().any(|column| self.same(&column.name, name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_types_have_a_highest_number() {
+        for (width, number) in [
+            ("smallint", Some(32_767)),
+            ("smallint(5) unsigned", Some(65_535)),
+            ("integer", Some(2_147_483_647)),
+            ("int(11)", Some(2_147_483_647)),
+            ("numeric(4,0)", Some(9_999)),
+            ("decimal(6,2)", Some(9_999)),
+            ("numeric", None),
+            ("numeric(19,0)", None),
+            ("bigint", None),
+            ("bigint(20) unsigned", None),
+            ("double precision", None),
+        ] {
+            assert_eq!(highest(width), number, "{width}");
+        }
     }
 }

@@ -173,6 +173,8 @@ impl Value {
             Value::Invalid(_, why) => Err(why.clone()),
             _ if self.kind() != kind => Err(format!("a column of {kind:?} was given {self:?}")),
             Value::Real(value) => scalar::finite(*value).map(drop),
+            // PostgreSQL cannot store it, and other programs end the text there.
+            Value::Text(text) if text.contains('\0') => Err("it contains a NUL character".into()),
             Value::Timestamp(micros) if !calendar::INSTANTS.contains(micros) => {
                 Err(format!("{self} is not in the years 1 to 9999, so not every database can hold it"))
             }

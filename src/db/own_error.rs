@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{DatabaseError, Error, UpdateError};
+use crate::error::{DatabaseError, DoesNotFit, Error, UpdateError};
 
 /// The meaning of any driver's error.
 pub(super) fn meaning(error: Arc<sqlx::Error>) -> DatabaseError {
@@ -22,6 +22,12 @@ pub(super) fn meaning(error: Arc<sqlx::Error>) -> DatabaseError {
         return DatabaseError::Other(error);
     }
     unreported(error)
+}
+
+/// A value that a database refused as one that its column cannot store.
+pub(super) fn does_not_fit(column: Option<&str>, error: &sqlx::Error) -> DatabaseError {
+    let problem = error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
+    DatabaseError::DoesNotFit(Box::new(DoesNotFit { table: None, column: column.map(str::to_owned), problem }))
 }
 
 /// The meaning of an error that no database reported.

@@ -87,10 +87,16 @@ pub(crate) struct Catalog {
     /// Whether it tells names apart that differ in case.
     pub exact_names: bool,
     /// The columns of the table `$2` of the schema `$1`, in their order: name, type, the type by which its kinds are known, what values have to
-    /// be cast to, whether it may be null, whether an insert may leave it out, the collation under which different spellings are equal.
+    /// be cast to, whether it may be null, whether an insert may leave it out, the collation under which different spellings are equal, how the
+    /// database computes it if no statement may write it, and the type with its width, if it has one.
     pub columns: Text,
     /// The parts of its indexes, one index after the other: its name, whether it is unique as far as this part decides, the column.
     pub indexes: Text,
+    /// The parts of its foreign keys, one after the other: its name, the table that it refers to, the column, the column there.
+    pub references: Text,
+    /// Why it cannot keep what a transaction promises, if so; and whether a policy decides which rows the user may write. `None`: every table
+    /// keeps it.
+    pub storage: Option<Text>,
     /// The kinds that the statements of a mapping can write to a column of this type.
     pub kinds: fn(&str) -> Option<&'static [Kind]>,
 }
@@ -104,6 +110,8 @@ pub(crate) struct RowLocks {
     pub update: &'static str,
     pub skip_locked: &'static str,
     pub no_key_update_skip_locked: &'static str,
+    /// Whether a policy may hide from a locking `select` a row that others return.
+    pub may_be_hidden: bool,
     /// A locking `select` of columns from rows, and, as `clock`, of the time when each row was locked (that of a test is in the parameter).
     pub with_clock: fn(&str, &str, &str) -> String,
     /// The lock of what is read under another one. MySQL 9.7 was seen to release the locks of a transaction a moment before others see all of
@@ -216,8 +224,14 @@ pub(crate) static PLAIN: Sheet = Sheet {
 };
 
 #[cfg(test)]
-static NOTHING: Catalog =
-    Catalog { exact_names: true, columns: Text::new(""), indexes: Text::new(""), kinds: |_| None };
+static NOTHING: Catalog = Catalog {
+    exact_names: true,
+    columns: Text::new(""),
+    indexes: Text::new(""),
+    references: Text::new(""),
+    storage: None,
+    kinds: |_| None,
+};
 
 #[cfg(test)]
 mod tests {

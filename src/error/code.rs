@@ -137,6 +137,8 @@ codes! {
     ForeignCursor = "foreign-cursor", Refused, Never, "The place is one in another list", [];
     /// The filter text is invalid.
     InvalidFilter = "invalid-filter", Refused, Never, "Nothing can be called that", [];
+    /// A value is too long for its column, out of range, or has a character that cannot be stored.
+    DoesNotFit = "does-not-fit", Refused, Never, "A value does not fit", [];
     /// The rows to sweep are too young: they may still be needed.
     TooYoung = "too-young", Refused, Never, "It is too young to be swept", [];
     /// Another transaction held the row for longer than the caller's wait. Nothing was changed.
@@ -196,6 +198,8 @@ codes! {
     Schema = "schema", Failed(LOGGED), Never, "Something went wrong", ["retry"];
     /// A constraint of the table refused the row. The error contains the reason, for the operator.
     Constraint = "constraint", Failed(LOGGED), Never, "Something went wrong", ["retry"];
+    /// The database left a row as it was, and reported no error: a trigger, a policy or a view. The error contains the table, for the operator.
+    NotWritten = "not-written", Failed(LOGGED), Never, "Something went wrong", [];
     /// The stored rows do not fit the mapping. The error contains the reason, for the operator.
     Mapping = "mapping", Failed(LOGGED), Never, "Something went wrong", ["retry"];
     /// Any other error of the database. The error contains the reason, for the operator.
@@ -329,6 +333,8 @@ impl DatabaseError {
             DatabaseError::GuardLimit { .. } => ErrorCode::GuardLimit,
             DatabaseError::Schema(_) => ErrorCode::Schema,
             DatabaseError::Constraint(_) => ErrorCode::Constraint,
+            DatabaseError::DoesNotFit(_) => ErrorCode::DoesNotFit,
+            DatabaseError::NotWritten { .. } => ErrorCode::NotWritten,
             DatabaseError::Mapping(_) => ErrorCode::Mapping,
             DatabaseError::Other(_) => ErrorCode::Failed,
         }
@@ -354,12 +360,18 @@ impl NoLock {
 
 impl Error {
     /// The code of this error. A version that a person saw never becomes current again, so a
-    /// [`VersionConflict`](Error::VersionConflict) is not retryable, and a lost race is.
+    /// [`VersionConflict`](Error::VersionConflict) is not retryable, and a lost race is. One that was deleted meanwhile is not found, by both.
     pub fn code(&self) -> ErrorCode {
         match self {
             Error::NotFound { .. } => ErrorCode::NotFound,
             Error::OtherSpelling { .. } => ErrorCode::OtherSpelling,
             Error::AlreadyExists { .. } => ErrorCode::AlreadyExists,
+            // No retry brings it back.
+            Error::VersionConflict(conflict) | Error::OptimisticLockingFailure(conflict)
+                if conflict.actual.is_none() =>
+            {
+                ErrorCode::NotFound
+            }
             Error::VersionConflict(_) => ErrorCode::VersionConflict,
             Error::VersionTokenMismatch { .. } => ErrorCode::ForeignVersion,
             Error::OptimisticLockingFailure(_) => ErrorCode::LostRace,

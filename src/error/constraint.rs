@@ -1,4 +1,4 @@
-//! The rule of a table that refused a row.
+//! The rule of a table that refused a row, and the value that a column cannot store.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum ConstraintKind {
     NotNull,
     /// An exclusion constraint of PostgreSQL.
     Exclusion,
-    /// Any other rule, such as a value that does not fit its column on MariaDB and MySQL, or a trigger on SQLite.
+    /// Any other rule, such as a trigger on SQLite.
     Other,
 }
 
@@ -45,5 +45,31 @@ impl ConstraintViolation {
 impl fmt::Display for ConstraintViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+/// A value that its column cannot store: a text that is longer than the column or has a character outside its character set, a number or a
+/// time out of its range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DoesNotFit {
+    /// The table. `None` for the application's own statements.
+    pub table: Option<String>,
+    /// The column, where it is known: PostgreSQL does not tell it.
+    pub column: Option<String>,
+    /// What is wrong, with the limit if the database tells it. It may contain the value.
+    pub problem: String,
+}
+
+impl fmt::Display for DoesNotFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value does not fit")?;
+        if let Some(table) = &self.table {
+            write!(f, " table `{table}`")?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, "{} column `{column}`", if self.table.is_some() { "," } else { "" })?;
+        }
+        write!(f, ": {}", self.problem)
     }
 }

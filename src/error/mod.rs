@@ -18,7 +18,7 @@ use crate::version::conflict::VersionConflict;
 pub(crate) use code::Class;
 pub(crate) use code::Coded;
 pub use code::{ErrorCode, Repeat};
-pub use constraint::{ConstraintKind, ConstraintViolation};
+pub use constraint::{ConstraintKind, ConstraintViolation, DoesNotFit};
 pub use locks::{BreakError, LeaseError, LeaseLost, LockError, TakeOverError};
 pub use maintenance::{ListError, SweepError};
 
@@ -131,6 +131,10 @@ pub enum DatabaseError {
     /// A constraint of the table refused the row.
     #[error("a constraint of the table refused the change: {0}")]
     Constraint(Box<ConstraintViolation>),
+    /// A value does not fit its column: it is too long, out of range, or has a character that cannot be stored. Somebody typed it, or a
+    /// program computed it; the database works.
+    #[error("{0}; nothing was saved")]
+    DoesNotFit(Box<DoesNotFit>),
     /// A child's row was changed or deleted without raising the version of its aggregate, for instance by the application's own statement.
     /// The transaction cannot be committed. After a new load the same work may succeed.
     #[error(
@@ -139,6 +143,16 @@ pub enum DatabaseError {
     )]
     ChildGone {
         /// The table of the child.
+        table: String,
+    },
+    /// The database left a row as it was, and reported no error: the row is there, at the expected version, or a new one is not there. The
+    /// transaction cannot be committed, and a retry does not help.
+    #[error(
+        "the database did not write a row of `{table}`, and reported no error, though nobody else has changed it: look for a trigger \
+             or a rule that drops the change, a row security policy that lets this user read the row and not write it, or a view"
+    )]
+    NotWritten {
+        /// The table.
         table: String,
     },
     /// The stored rows do not fit the mapping.
@@ -164,6 +178,14 @@ impl DatabaseError {
             }
             error => error,
         }
+    }
+
+    /// With the table that it is about.
+    pub(crate) fn in_table(mut self, name: &str) -> Self {
+        if let DatabaseError::DoesNotFit(misfit) = &mut self {
+            misfit.table.get_or_insert_with(|| name.to_owned());
+        }
+        self
     }
 
     /// Whether a row with this key exists already.

@@ -3,16 +3,16 @@
 use async_trait::async_trait;
 use sea_orm::sea_query::{Expr, ExprTrait, FromValueTuple, QueryBuilder, SqliteQueryBuilder, ValueTuple};
 use sea_orm::{
-    ActiveModelBehavior, ActiveModelTrait, ActiveValue, ColumnTrait, DbErr, EntityName, EntityTrait, IdenStatic,
-    IntoActiveModel, Iterable, ModelTrait, PrimaryKeyToColumn, PrimaryKeyTrait, QueryFilter, QuerySelect, QueryTrait,
-    Value,
+    ActiveModelBehavior, ActiveModelTrait, ActiveValue, ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityName,
+    EntityTrait, IdenStatic, IntoActiveModel, Iterable, ModelTrait, PrimaryKeyToColumn, PrimaryKeyTrait, QueryFilter,
+    QuerySelect, QueryTrait, Value,
 };
 
 use super::SeaOrm;
 use super::column::from_value;
 use crate::aggregate::mapping::MappingError;
 use crate::aggregate::version::Version;
-use crate::error::Error;
+use crate::error::{DatabaseError, Error};
 use crate::version::conflict::VersionConflict;
 
 /// An entity with a version column: an integer, not null, and 1 in a new row.
@@ -129,8 +129,13 @@ async fn why<A>(model: A, conn: &SeaOrm<'_>, expected: Version) -> Result<Error,
 where
     A: ActiveModelTrait<Entity: Versioned>,
 {
-    let found = A::Entity::find_by_id(key_of(&model)?).lock_shared().one(conn).await?;
+    let mut found = A::Entity::find_by_id(key_of(&model)?).lock_shared().one(conn).await?;
+    if found.is_none() && conn.get_database_backend() == DbBackend::Postgres {
+        // Row security may hide it from a lock.
+        found = A::Entity::find_by_id(key_of(&model)?).one(conn).await?;
+    }
     Ok(match stored_version(&found)? {
+        Some(actual) if actual == expected => DatabaseError::NotWritten { table: table::<A::Entity>() }.into(),
         Some(actual) => lost_race(&model, expected, actual),
         None => not_found(&model),
     })

@@ -1,12 +1,14 @@
 //! Inserting a new aggregate, also under the id of a deleted one.
 
+use crate::aggregate::diff::Diff;
 use crate::aggregate::mapping::{Mapping, MappingError, Rows};
 use crate::aggregate::version::Version;
 use crate::db::{Bind, Connection, Inserts, RowLock, Statement, Text};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::store::Authorship;
-use crate::store::save::{Audit, insert_children, lock_first, number, update_root};
+use crate::store::plan::{Rules, plan};
+use crate::store::save::{Audit, lock_first, not_written, number, update_root, write_children};
 use crate::store::{load, revisions, statements};
 
 /// The version of the aggregate that was deleted under an id, if there was one.
@@ -20,10 +22,16 @@ pub(crate) async fn insert(
     key: &LockKey,
     rows: &Rows,
     author: &Authorship,
+    rules: &Rules,
 ) -> Result<Option<Version>, DatabaseError> {
     let audit = Audit::of(mapping, author);
-    let Some(removed) = insert_root(db, mapping, key, rows, &audit).await? else { return Ok(None) };
-    complete(db, mapping, key, rows, author, removed).await.map(Some)
+    let inserted = match insert_root(db, mapping, key, rows, &audit).await {
+        // Or one with this id was there, and was deleted before it was looked for.
+        Err(DatabaseError::NotWritten { .. }) => insert_root(db, mapping, key, rows, &audit).await?,
+        inserted => inserted?,
+    };
+    let Some(removed) = inserted else { return Ok(None) };
+    complete(db, mapping, key, rows, author, rules, removed).await.map(Some)
 }
 
 /// Inserts the root as version 1; `None` if its id exists.
@@ -45,17 +53,19 @@ async fn insert_root(
         Inserts::Silent => db.write(insert).await.map(|_| Vec::new()),
         _ => db.write_returning(insert).await,
     };
-    match (inserted, sheet.inserts) {
-        (Ok(_), Inserts::Silent) => removed(db, key).await.map(Some),
-        (Ok(rows), _) => rows.first().map(|row| row.integer(0)).transpose(),
+    let refused = match (inserted, sheet.inserts) {
+        (Ok(_), Inserts::Silent) => return removed(db, key).await.map(Some),
+        (Ok(rows), _) => match rows.first() {
+            Some(row) => return row.integer(0).map(Some),
+            None => not_written(&mapping.root),
+        },
         // Only a duplicate id is expected; another unique column is a constraint of the table. The transaction continues.
-        (Err(error), Inserts::Returning | Inserts::Silent) if error.is_duplicate() => {
-            match load::version(db, mapping, id, RowLock::None).await? {
-                Some(_) => Ok(None),
-                None => Err(error),
-            }
-        }
-        (Err(error), _) => Err(error),
+        (Err(error), Inserts::Returning | Inserts::Silent) if error.is_duplicate() => error,
+        (Err(error), _) => return Err(error.in_table(&mapping.root.name)),
+    };
+    match load::version(db, mapping, id, RowLock::None).await? {
+        Some(_) => Ok(None),
+        None => Err(refused),
     }
 }
 
@@ -71,14 +81,15 @@ pub(crate) async fn insert_generated(
     values.extend(audit.values(db));
     values.push((&first).into());
     let insert = Statement::new(statements::insert_generated(db.sheet(), mapping), values);
-    let rows = match db.sheet().inserts {
-        Inserts::Silent => {
-            db.write(insert).await?;
-            db.read(LAST_ID.with([]), RowLock::None).await?
-        }
-        _ => db.write_returning(insert).await?,
+    let inserted = match db.sheet().inserts {
+        Inserts::Silent => match db.write(insert).await {
+            Ok(_) => db.read(LAST_ID.with([]), RowLock::None).await,
+            Err(error) => Err(error),
+        },
+        _ => db.write_returning(insert).await,
     };
-    let id = rows.first().map(|row| row.integer(0)).transpose()?.flatten();
+    let rows = inserted.map_err(|error| error.in_table(&mapping.root.name))?;
+    let id = rows.first().ok_or_else(|| not_written(&mapping.root))?.integer(0)?;
     // MySQL answers 0 if there was none.
     id.filter(|id| *id != 0 || db.sheet().inserts != Inserts::Silent).ok_or_else(|| {
         let what = "the database made no id; the column has to be `integer primary key` on SQLite, an identity column or \
@@ -96,9 +107,10 @@ pub(crate) async fn complete_generated(
     key: &LockKey,
     rows: &Rows,
     author: &Authorship,
+    rules: &Rules,
 ) -> Result<Version, DatabaseError> {
     let removed = removed(db, key).await?;
-    complete(db, mapping, key, rows, author, removed).await
+    complete(db, mapping, key, rows, author, rules, removed).await
 }
 
 static REMOVED: Text = Text::new("select version from tenure_removed where kind = $1 and id = $2");
@@ -117,6 +129,7 @@ async fn complete(
     key: &LockKey,
     rows: &Rows,
     author: &Authorship,
+    rules: &Rules,
     removed: Removed,
 ) -> Result<Version, DatabaseError> {
     let version = Version::after_removed(removed)
@@ -124,9 +137,11 @@ async fn complete(
     if version != Version::FIRST {
         update_root(db, mapping, &rows.root, &[], author, Version::FIRST, version).await?;
     }
-    for (children, inserted) in mapping.children.iter().zip(&rows.children) {
-        insert_children(db, mapping, children, &rows.root, &inserted.iter().collect::<Vec<_>>()).await?;
-    }
+    let diff = Diff::of_new(rows);
+    write_children(db, mapping, &rows.root, plan(mapping, rules, &NONE, &diff)).await?;
     revisions::keep(db, mapping, key, version, rows, author).await?;
     Ok(version)
 }
+
+/// The rows of an aggregate that does not exist.
+static NONE: Rows = Rows { root: Vec::new(), children: Vec::new() };

@@ -1,19 +1,20 @@
 //! The application's tables as the database describes them.
 
+use crate::aggregate::mapping::{Mapping, MappingError};
 use crate::aggregate::schema::{LiveColumn, LiveTable};
-use crate::db::{Bind, Connection, RowLock};
+use crate::db::{Bind, Catalog, Connection, RowLock};
 use crate::error::DatabaseError;
+use crate::store::plan::{Described, Rules};
 
 /// Describes a table; `None` if it does not exist.
 pub(super) async fn table(db: &mut Connection, name: &str) -> Result<Option<LiveTable>, DatabaseError> {
     let catalog = db.sheet().catalog;
-    let (schema, name) = name.split_once('.').map_or((None, name), |(schema, name)| (Some(schema), name));
-    let of = || [schema.into(), Bind::from(name)];
-    let rows = db.read(catalog.columns.with(of()), RowLock::None).await?;
+    let rows = db.read(catalog.columns.with(of(name)), RowLock::None).await?;
     if rows.is_empty() {
         return Ok(None);
     }
-    let mut table = LiveTable { exact_names: catalog.exact_names, ..LiveTable::default() };
+    let (breaks, policed) = storage(db, catalog, name).await?;
+    let mut table = LiveTable { exact_names: catalog.exact_names, breaks, policed, ..LiveTable::default() };
     for row in &rows {
         table.columns.push(LiveColumn {
             name: row.text(0)?.unwrap_or_default(),
@@ -23,11 +24,76 @@ pub(super) async fn table(db: &mut Connection, name: &str) -> Result<Option<Live
             nullable: row.integer(4)? == Some(1),
             filled: row.integer(5)? == Some(1),
             folds: row.text(6)?,
+            computed: row.text(7)?,
+            width: row.text(8)?,
         });
     }
-    // The name of an index, whether it is unique, and its columns: none if one of them is an expression.
+    for (unique, columns) in indexes(db, catalog, name).await? {
+        if unique {
+            table.unique.push(columns.clone());
+        }
+        table.indexes.push(columns);
+    }
+    Ok(Some(table))
+}
+
+/// The rules of the tables of a mapping, for its saves.
+///
+/// # Errors
+/// [`DatabaseError::Mapping`] if a table cannot keep what a transaction promises.
+pub(crate) async fn rules(db: &mut Connection, mapping: &Mapping) -> Result<Rules, DatabaseError> {
+    let catalog = db.sheet().catalog;
+    for table in std::iter::once(&mapping.root).chain(&mapping.children) {
+        if let (Some(problem), _) = storage(db, catalog, &table.name).await? {
+            return Err(MappingError::new(&table.name, "", problem).into());
+        }
+    }
+    let mut all = Vec::with_capacity(mapping.children.len());
+    for table in &mapping.children {
+        let uniques = indexes(db, catalog, &table.name).await?;
+        let mut described = Described::default();
+        described.uniques.extend(uniques.into_iter().filter_map(|(unique, columns)| unique.then_some(columns)));
+        let mut last = None;
+        for row in db.read(catalog.references.with(of(&table.name)), RowLock::None).await? {
+            let (key, to, from, other) = (row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?);
+            let (Some(to), Some(from), Some(other)) = (to, from, other) else { continue };
+            if last != key {
+                described.references.push((to, Vec::new()));
+                last = key;
+            }
+            described.references.last_mut().expect("it was just added").1.push((from, other));
+        }
+        all.push(described);
+    }
+    Ok(Rules::of(mapping, &all))
+}
+
+/// The schema and the name of a table.
+fn of(name: &str) -> [Bind<'_>; 2] {
+    let (schema, name) = name.split_once('.').map_or((None, name), |(schema, name)| (Some(schema), name));
+    [schema.into(), name.into()]
+}
+
+/// Why a table cannot keep what a transaction promises, and whether a policy decides which rows may be written.
+async fn storage(
+    db: &mut Connection,
+    catalog: &'static Catalog,
+    name: &str,
+) -> Result<(Option<String>, bool), DatabaseError> {
+    let Some(storage) = &catalog.storage else { return Ok((None, false)) };
+    let rows = db.read(storage.with(of(name)), RowLock::None).await?;
+    let Some(row) = rows.first() else { return Ok((None, false)) };
+    Ok((row.text(0)?, row.integer(1)? == Some(1)))
+}
+
+/// The indexes of a table: whether each is unique, and its columns. Not those of expressions.
+async fn indexes(
+    db: &mut Connection,
+    catalog: &'static Catalog,
+    name: &str,
+) -> Result<Vec<(bool, Vec<String>)>, DatabaseError> {
     let mut indexes = Vec::<(Option<String>, bool, Option<Vec<String>>)>::new();
-    for row in db.read(catalog.indexes.with(of()), RowLock::None).await? {
+    for row in db.read(catalog.indexes.with(of(name)), RowLock::None).await? {
         let (index, whole, column) = (row.text(0)?, row.integer(1)? == Some(1), row.text(2)?);
         match indexes.last_mut() {
             Some((last, unique, columns)) if *last == index => {
@@ -37,11 +103,5 @@ pub(super) async fn table(db: &mut Connection, name: &str) -> Result<Option<Live
             _ => indexes.push((index, whole, column.map(|column| vec![column]))),
         }
     }
-    for (unique, columns) in indexes.into_iter().filter_map(|(_, unique, columns)| Some((unique, columns?))) {
-        if unique {
-            table.unique.push(columns.clone());
-        }
-        table.indexes.push(columns);
-    }
-    Ok(Some(table))
+    Ok(indexes.into_iter().filter_map(|(_, unique, columns)| Some((unique, columns?))).collect())
 }

@@ -1,14 +1,17 @@
 //! Saving and deleting a loaded aggregate. The root is written first, always: its row is the lock of the aggregate.
 
+use std::sync::Arc;
+
 use crate::aggregate::Stored;
 use crate::aggregate::diff::Diff;
-use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::mapping::{Mapping, MappingError, Row, Rows, Table};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
-use crate::db::{Bind, Connection, RowLock, Statement};
-use crate::error::DatabaseError;
+use crate::db::{Bind, Connection, RowLock, Sql, Statement};
+use crate::error::{DatabaseError, DoesNotFit};
 use crate::lease::LockKey;
 use crate::store::Authorship;
+use crate::store::plan::{Rules, Step, plan};
 use crate::store::{load, revisions, statements};
 
 /// The number of children that one statement inserts: small enough that the driver can cache a statement for every number.
@@ -24,7 +27,10 @@ pub(crate) struct Save<'a> {
     /// The version after the save: the next one, or the same if this transaction has raised it already.
     pub to: Version,
     pub diff: &'a Diff<'a>,
+    /// The rows that it is based on, and those after it.
+    pub old: &'a Rows,
     pub rows: &'a Rows,
+    pub rules: &'a Rules,
     pub author: &'a Authorship,
 }
 
@@ -37,31 +43,29 @@ pub(crate) enum Saved {
     Stale(Option<Stored>),
 }
 
+/// Checks that every database can store the values. The text of a refusal is the same on all of them.
+pub(crate) fn check(mapping: &Mapping, rows: &Rows) -> Result<(), DatabaseError> {
+    for (table, column, value) in rows.values(mapping) {
+        let Err(problem) = value.check(column.kind) else { continue };
+        if value.kind() != column.kind {
+            return Err(MappingError::new(&table.name, &column.name, problem).into());
+        }
+        let (table, column) = (Some(table.name.clone()), Some(column.name.clone()));
+        return Err(DatabaseError::DoesNotFit(Box::new(DoesNotFit { table, column, problem })));
+    }
+    Ok(())
+}
+
 /// Writes the difference if the stored version is still the one that it is based on.
 pub(crate) async fn save(db: &mut Connection, save: &Save<'_>) -> Result<Saved, DatabaseError> {
     let (mapping, root) = (save.mapping, &save.rows.root);
     let id = &root[..mapping.root.key];
     if update_root(db, mapping, root, &save.diff.root, save.author, save.from, save.to).await? == 0 {
         // With a lock, or it might return the state before the commit that this save waited for.
-        return Ok(Saved::Stale(load::load(db, mapping, id, RowLock::Share).await?));
+        let now = load::load(db, mapping, id, RowLock::Share).await?;
+        return stale(db, mapping, id, save.from, now).await;
     }
-    // Deletes first, so that a new child may reuse a unique value of a deleted one; inner children before the outer ones.
-    for (children, child) in mapping.children.iter().zip(&save.diff.children).rev() {
-        for key in &child.deleted {
-            let values = mapping.stored(children, id, key).map(Bind::from).collect();
-            let delete = statements::delete_child(db.sheet(), mapping, children);
-            child_found(children, db.write(Statement::new(delete, values)).await?)?;
-        }
-    }
-    for (children, child) in mapping.children.iter().zip(&save.diff.children) {
-        for (row, changed) in &child.updated {
-            let key = mapping.stored(children, id, &row[..children.key]);
-            let values = changed.iter().map(|&index| &row[index]).chain(key).map(Bind::from).collect();
-            let update = statements::update_child(db.sheet(), mapping, children, changed);
-            child_found(children, db.write(Statement::new(update, values)).await?)?;
-        }
-        insert_children(db, mapping, children, root, &child.inserted).await?;
-    }
+    write_children(db, mapping, root, plan(mapping, save.rules, save.old, save.diff)).await?;
     revisions::keep(db, mapping, save.key, save.to, save.rows, save.author).await?;
     Ok(Saved::Done)
 }
@@ -72,19 +76,27 @@ pub(crate) async fn delete(
     mapping: &'static Mapping,
     key: &LockKey,
     old: &Stored,
+    rules: &Rules,
 ) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
     // The root is locked and its version checked before the children are deleted, so that a refusal has written nothing.
-    let now = load::load(db, mapping, id, RowLock::Update).await?;
-    if now.as_ref().is_none_or(|now| now.version != old.version) {
-        return Ok(Saved::Stale(now));
+    let now = match load::load(db, mapping, id, RowLock::Update).await? {
+        Some(now) if now.version == old.version => now,
+        now => return stale(db, mapping, id, old.version, now).await,
+    };
+    if !rules.references.is_empty() {
+        let gone = Diff::of_gone(mapping, &now.rows);
+        write_children(db, mapping, &now.rows.root, plan(mapping, rules, &now.rows, &gone)).await?;
     }
     let values = || id.iter().map(Bind::from).collect();
     for children in mapping.children.iter().rev() {
         let delete = statements::delete_children(db.sheet(), mapping, children);
         db.write(Statement::new(delete, values())).await?;
     }
-    db.write(Statement::new(statements::delete_root(db.sheet(), mapping), values())).await?;
+    // The row is locked, so it is there.
+    if db.write(Statement::new(statements::delete_root(db.sheet(), mapping), values())).await? == 0 {
+        return Err(not_written(&mapping.root));
+    }
     revisions::end(db, key, old.version).await?;
     Ok(Saved::Done)
 }
@@ -105,7 +117,13 @@ pub(super) async fn update_root(
     let mut values: Vec<_> = changed.iter().map(|&index| Bind::from(&root[index])).collect();
     values.extend(audit.values(db));
     values.extend([&to].into_iter().chain(id).chain([&from]).map(Bind::from));
-    db.write(Statement::new(statements::update_root(db.sheet(), mapping, changed), values)).await
+    let update = statements::update_root(db.sheet(), mapping, changed);
+    write(db, &mapping.root, update, values).await
+}
+
+/// Writes to a table; returns the number of rows that it found.
+async fn write(db: &mut Connection, table: &Table, sql: Arc<Sql>, values: Vec<Bind<'_>>) -> Result<u64, DatabaseError> {
+    db.write(Statement::new(sql, values)).await.map_err(|error| error.in_table(&table.name))
 }
 
 /// Locks a root before it is written, where only that can wait for less than a second.
@@ -120,29 +138,89 @@ pub(super) async fn lock_first(
     Ok(())
 }
 
-/// Inserts rows into a table of children.
-pub(super) async fn insert_children(
+/// Writes the rows of children in this order.
+pub(super) async fn write_children(
     db: &mut Connection,
     mapping: &'static Mapping,
-    children: &'static Table,
     root: &Row,
-    inserted: &[&Row],
+    steps: Vec<Step<'_>>,
 ) -> Result<(), DatabaseError> {
     let id = &root[..mapping.root.key];
-    for rows in inserted.chunks(ROWS) {
-        let values = rows.iter().flat_map(|row| mapping.stored(children, id, row)).map(Bind::from).collect();
-        let insert = statements::insert_children(db.sheet(), mapping, children, rows.len());
-        db.write(Statement::new(insert, values)).await?;
+    let mut steps = steps.into_iter().peekable();
+    while let Some(step) = steps.next() {
+        match step {
+            Step::Delete { table, key } => {
+                let table = &mapping.children[table];
+                let values = mapping.stored(table, id, key).map(Bind::from).collect();
+                let delete = statements::delete_child(db.sheet(), mapping, table);
+                if write(db, table, delete, values).await? == 0 {
+                    return Err(child_missed(db, mapping, table, id, key).await?);
+                }
+            }
+            Step::Update { table, row, changed } => {
+                let table = &mapping.children[table];
+                let key = &row[..table.key];
+                let values = changed.iter().map(|&index| &row[index]).chain(mapping.stored(table, id, key));
+                let values = values.map(Bind::from).collect();
+                let update = statements::update_child(db.sheet(), mapping, table, &changed);
+                if write(db, table, update, values).await? == 0 {
+                    return Err(child_missed(db, mapping, table, id, key).await?);
+                }
+            }
+            Step::Insert { table: at, row } => {
+                let (table, mut rows) = (&mapping.children[at], vec![row]);
+                let same = |step: &Step<'_>| matches!(step, Step::Insert { table, .. } if *table == at);
+                while rows.len() < ROWS
+                    && let Some(Step::Insert { row, .. }) = steps.next_if(same)
+                {
+                    rows.push(row);
+                }
+                let values = rows.iter().flat_map(|row| mapping.stored(table, id, row)).map(Bind::from).collect();
+                let insert = statements::insert_children(db.sheet(), mapping, table, rows.len());
+                if write(db, table, insert, values).await? < rows.len() as u64 {
+                    return Err(not_written(table));
+                }
+            }
+        }
     }
     Ok(())
 }
 
-/// Checks that the change of a loaded child found its row.
-fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError> {
-    match rows {
-        0 => Err(DatabaseError::ChildGone { table: table.name.clone() }),
-        _ => Ok(()),
+/// The answer to a save that found no root at the expected version, though nobody may have changed it. `now` was read with a lock.
+async fn stale(
+    db: &mut Connection,
+    mapping: &'static Mapping,
+    id: &[Value],
+    expected: Version,
+    now: Option<Stored>,
+) -> Result<Saved, DatabaseError> {
+    let hidden = now.is_none() && db.sheet().row_locks.as_ref().is_some_and(|locks| locks.may_be_hidden);
+    let now = if hidden { load::load(db, mapping, id, RowLock::None).await? } else { now };
+    match now {
+        Some(now) if now.version == expected => Err(not_written(&mapping.root)),
+        now => Ok(Saved::Stale(now)),
     }
+}
+
+/// Why a change of a loaded child found no row.
+async fn child_missed(
+    db: &mut Connection,
+    mapping: &'static Mapping,
+    children: &'static Table,
+    id: &[Value],
+    key: &[Value],
+) -> Result<DatabaseError, DatabaseError> {
+    let values = mapping.stored(children, id, key).map(Bind::from).collect();
+    let select = Statement::new(statements::select_child(db.sheet(), mapping, children), values);
+    Ok(match db.read(select, RowLock::None).await?.is_empty() {
+        true => DatabaseError::ChildGone { table: children.name.clone() },
+        false => not_written(children),
+    })
+}
+
+/// The database left a row as it was.
+pub(super) fn not_written(table: &Table) -> DatabaseError {
+    DatabaseError::NotWritten { table: table.name.clone() }
 }
 
 /// The value of the version's column.

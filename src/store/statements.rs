@@ -281,6 +281,15 @@ pub(super) fn update_child(
     })
 }
 
+/// `select` of one child. Parameters: its key as stored.
+pub(super) fn select_child(sheet: &'static Sheet, mapping: &'static Mapping, child: &'static Table) -> Arc<Sql> {
+    text(sheet, What::SelectChild, child, &[], || {
+        let writer = Writer::on(sheet);
+        let one = (sheet.constant)(1);
+        format!("select {one} from {} where {}", writer.table(child), writer.child_is(mapping, child))
+    })
+}
+
 /// `delete` of one child. Parameters: its key as stored.
 pub(super) fn delete_child(sheet: &'static Sheet, mapping: &'static Mapping, child: &'static Table) -> Arc<Sql> {
     text(sheet, What::DeleteChild, child, &[], || {

@@ -23,6 +23,7 @@ pub(super) enum What {
     InsertChildren,
     UpdateRoot,
     UpdateChild,
+    SelectChild,
     DeleteChild,
     DeleteChildren,
     DeleteRoot,

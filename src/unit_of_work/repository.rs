@@ -14,7 +14,7 @@ use crate::error::{DatabaseError, Error, ErrorCode};
 use crate::lease::LockKey;
 use crate::row_lock::LockMode;
 use crate::store::Saved;
-use crate::store::load;
+use crate::store::{load, save};
 use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
@@ -162,7 +162,7 @@ impl<A: Aggregate> Repository<A> {
         let insert = async {
             let (mapping, mut rows, key) = (self.mapping()?, aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
             tx.author.check()?;
-            rows.check(mapping)?;
+            save::check(mapping, &rows)?;
             let inserted = if mapping.generated && rows.root[0] == Value::Integer(0) {
                 let key_of = |rows: &Rows| A::from_rows(rows).map(|aggregate| LockKey::of::<A>(aggregate.id()));
                 Some(tx.insert_generated(mapping, &mut rows, key_of).await?)
@@ -188,7 +188,7 @@ impl<A: Aggregate> Repository<A> {
         let save = async {
             let (mapping, rows) = (self.mapping()?, loaded.to_rows());
             tx.author.check()?;
-            rows.check(mapping)?;
+            save::check(mapping, &rows)?;
             if !same_id(mapping, &loaded.opened, &rows) {
                 let what = "the id of a loaded aggregate was changed; insert a new aggregate instead";
                 return Err(MappingError::new(&mapping.root.name, &mapping.root.columns[0].name, what).into());
@@ -199,7 +199,7 @@ impl<A: Aggregate> Repository<A> {
             }
             let (key, from) = (LockKey::of::<A>(loaded.id()), loaded.version);
             let to = tx.version_after(mapping, &key, from)?;
-            match tx.write(mapping, &key, (from, to), &diff, &rows).await? {
+            match tx.write(mapping, &key, (from, to), &diff, (&loaded.opened, &rows)).await? {
                 Saved::Done => {
                     loaded.saved(to, Arc::new(rows));
                     Ok(to)

@@ -13,8 +13,9 @@ use crate::error::{DatabaseError, Error};
 use crate::lease::{LockId, LockKey, Owner};
 use crate::row_lock::{LockMode, Wait};
 use crate::store::operation::{OperationId, resolve};
+use crate::store::plan::Rules;
 use crate::store::{Authorship, Save, Saved};
-use crate::store::{insert, load, save};
+use crate::store::{insert, live, load, save};
 use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
@@ -136,7 +137,7 @@ impl Transaction {
         let now = if raise {
             let diff = Diff::between(mapping, &stored.rows, &stored.rows);
             let to = self.version_after(mapping, key, stored.version)?;
-            match self.write(mapping, key, (stored.version, to), &diff, &stored.rows).await? {
+            match self.write(mapping, key, (stored.version, to), &diff, (&stored.rows, &stored.rows)).await? {
                 Saved::Done => return Ok(()),
                 Saved::Stale(now) => now,
             }
@@ -185,11 +186,11 @@ impl Transaction {
         rows: &mut Rows,
         key_of: impl Fn(&Rows) -> Result<LockKey, MappingError>,
     ) -> Result<Version, DatabaseError> {
-        let author = self.author.clone();
+        let (author, rules) = (self.author.clone(), self.rules(mapping).await?);
         let insert = self.database.run(async |tx| {
             rows.root[0] = Value::Integer(insert::insert_generated(tx, mapping, rows, &author).await?);
             let key = key_of(rows)?;
-            let version = insert::complete_generated(tx, mapping, &key, rows, &author).await?;
+            let version = insert::complete_generated(tx, mapping, &key, rows, &author, &rules).await?;
             Ok((key, version))
         });
         let (key, version) = insert.await?;
@@ -204,8 +205,9 @@ impl Transaction {
         key: &LockKey,
         rows: &Rows,
     ) -> Result<Option<Version>, DatabaseError> {
-        let author = self.author.clone();
-        let inserted = self.database.run(async |tx| insert::insert(tx, mapping, key, rows, &author).await).await?;
+        let (author, rules) = (self.author.clone(), self.rules(mapping).await?);
+        let insert = self.database.run(async |tx| insert::insert(tx, mapping, key, rows, &author, &rules).await);
+        let inserted = insert.await?;
         if let Some(version) = inserted {
             self.versions.written(key, version);
         }
@@ -219,15 +221,24 @@ impl Transaction {
         key: &LockKey,
         (from, to): (Version, Version),
         diff: &Diff<'_>,
-        rows: &Rows,
+        (old, rows): (&Rows, &Rows),
     ) -> Result<Saved, DatabaseError> {
-        let author = self.author.clone();
-        let save = Save { mapping, key, from, to, diff, rows, author: &author };
+        let (author, rules) = (self.author.clone(), self.rules(mapping).await?);
+        let save = Save { mapping, key, from, to, diff, old, rows, rules: &rules, author: &author };
         let saved = self.database.run(async |tx| save::save(tx, &save).await).await?;
         if let Saved::Done = saved {
             self.versions.written(key, to);
         }
         Ok(saved)
+    }
+
+    /// What this database said of the tables of a mapping. The first save of the process asks, and is refused if they cannot keep a promise.
+    async fn rules(&mut self, mapping: &'static Mapping) -> Result<Arc<Rules>, DatabaseError> {
+        if let Some(rules) = self.home.names().rules(mapping) {
+            return Ok(rules);
+        }
+        let rules = self.database.run(async |tx| live::rules(tx, mapping).await).await?;
+        Ok(self.home.names().keep_rules(mapping, rules))
     }
 
     /// The version of an aggregate after its save: it rises once, even if the transaction saves it several times.
@@ -251,7 +262,8 @@ impl Transaction {
         key: &LockKey,
         old: &Stored,
     ) -> Result<Saved, DatabaseError> {
-        let deleted = self.database.run(async |tx| save::delete(tx, mapping, key, old).await).await?;
+        let rules = self.rules(mapping).await?;
+        let deleted = self.database.run(async |tx| save::delete(tx, mapping, key, old, &rules).await).await?;
         if let Saved::Done = deleted {
             self.versions.deleted(key);
         }

@@ -1,11 +1,12 @@
 //! Mappings compared with the live tables.
 
 use tenure::aggregate::schema::{FindingKind, SchemaReport, Severity};
-use tenure::{Aggregate, Entity};
+use tenure::error::{DatabaseError, UpdateError};
+use tenure::{Aggregate, Entity, Error, Repository};
 
 use super::assembly::Assembly;
 use super::order::{Counter, Note, Order};
-use super::support::TestDb;
+use super::support::{TestDb, random};
 use super::trees::Tree;
 
 /// Its tables contain mistakes: see `0021_check.sql`.
@@ -86,4 +87,77 @@ pub async fn check_finds_nothing_in_fitting_tables(t: &TestDb) {
 pub async fn check_warns_of_a_collation_that_merges_spellings(t: &TestDb) {
     let report = t.db.check::<Tag>().await.unwrap().require().unwrap();
     assert_eq!(findings(&report), [(Severity::Warning, FindingKind::Collation, "test_tag", Some("code"))], "{report}");
+}
+
+/// Its tables break promises: see `0027_odd.sql`.
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "test_odd")]
+struct Odd {
+    #[aggregate(id)]
+    id: String,
+    amount: i64,
+    doubled: Option<i64>,
+}
+
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "test_lossy")]
+struct Lossy {
+    #[aggregate(id)]
+    id: String,
+    note: String,
+}
+
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "test_sound")]
+struct Sound {
+    #[aggregate(id)]
+    id: String,
+    note: String,
+    #[aggregate(children, table = "test_sound_line", owner = "sound_id")]
+    lines: Vec<Line>,
+}
+
+pub async fn check_names_what_no_insert_can_write_and_a_narrow_version(t: &TestDb) {
+    let report = t.db.check::<Odd>().await.unwrap();
+    let computed = (Severity::Error, FindingKind::Computed, "test_odd", Some("doubled"));
+    let narrow = (Severity::Warning, FindingKind::Width, "test_odd", Some("version"));
+    // Every integer of SQLite has 64 bits.
+    let expected = if t.has_one_writer() { vec![computed] } else { vec![computed, narrow] };
+    assert_eq!(findings(&report), expected, "{report}");
+}
+
+pub async fn tables_that_cannot_keep_a_promise_are_errors_of_check(t: &TestDb) {
+    let reports = [t.db.check::<Lossy>().await.unwrap(), t.db.check::<Sound>().await.unwrap()];
+    for (report, table) in reports.iter().zip(["test_lossy", "test_sound_line"]) {
+        assert_eq!(findings(report), [(Severity::Error, FindingKind::Storage, table, None)], "{report}");
+    }
+}
+
+pub async fn first_save_refuses_tables_that_cannot_keep_a_promise(t: &TestDb) {
+    let lossy = Repository::<Lossy>::new(&t.db);
+    let sound = Repository::<Sound>::new(&t.db);
+    // The second one as well: a refusal is not forgotten.
+    for _ in 0..2 {
+        let mut tx = t.db.begin().await.unwrap();
+        let refused = lossy.insert(&mut tx, Lossy { id: random(), note: "a".into() }).await.unwrap_err();
+        is_refused(&refused, "test_lossy");
+    }
+    let mut tx = t.db.begin().await.unwrap();
+    let refused = sound.insert(&mut tx, Sound { id: random(), note: "a".into(), lines: Vec::new() }).await.unwrap_err();
+    is_refused(&refused, "test_sound_line");
+    drop(tx);
+    let id = random();
+    t.by_hand(format!("insert into test_lossy values ('{id}', 'a', 1)")).await.unwrap();
+    let change = |lossy: &mut Lossy| {
+        lossy.note = "b".into();
+        Ok::<_, std::convert::Infallible>(())
+    };
+    let Err(UpdateError::Failed(refused)) = lossy.update(&id).run(change).await else { panic!("it is refused") };
+    is_refused(&refused, "test_lossy");
+    assert_eq!(lossy.get(&id).await.unwrap().unwrap().note, "a");
+}
+
+fn is_refused(error: &Error, table: &str) {
+    assert!(matches!(error, Error::Database(DatabaseError::Mapping(_))), "{error:?}");
+    assert!(error.to_string().contains(&format!("table `{table}`: it")), "{error}");
 }

@@ -9,6 +9,7 @@ pub mod bad_input;
 pub mod batches;
 pub mod by_hand;
 pub mod calls;
+#[allow(dead_code, reason = "every table of SQLite rolls back")]
 pub mod checking;
 pub mod children;
 pub mod classic;
@@ -17,6 +18,7 @@ pub mod column_words;
 pub mod deadlines;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod deadlocks;
+pub mod documents;
 pub mod dropped;
 pub mod every_kind;
 pub mod former_life;
@@ -31,8 +33,12 @@ pub mod lists;
 pub mod lock_guards;
 pub mod locking;
 pub mod merging;
+#[allow(dead_code, reason = "columns of SQLite have no width")]
+pub mod misfits;
 pub mod missing_columns;
 pub mod names;
+#[allow(dead_code, reason = "triggers of MariaDB and MySQL cannot drop a change")]
+pub mod not_written;
 pub mod order;
 pub mod own_statements;
 pub mod presence;
@@ -58,9 +64,13 @@ pub mod versions;
 pub mod waiting;
 
 pub use bad_input::{absurd_times, control_characters, edited_by_hand, names_that_look_alike, together, unnameable};
+#[allow(unused_imports, reason = "every table of SQLite rolls back")]
+pub use checking as checking_storage;
 pub use classic::{clocks, fencing, late_beats, late_checks, taking_at_once, taking_inside_work};
 #[allow(unused_imports, reason = "SQLite has no row locks")]
 pub use deadlines as deadlines_of_rows;
+#[allow(unused_imports, reason = "columns of SQLite have no width")]
+pub use misfits as misfits_of_columns;
 
 /// The table of contents.
 #[macro_export]
@@ -375,7 +385,8 @@ macro_rules! conformance {
             checking:
                 check_lists_every_difference_errors_first,
                 check_finds_nothing_in_fitting_tables,
-                check_warns_of_a_collation_that_merges_spellings;
+                check_warns_of_a_collation_that_merges_spellings,
+                check_names_what_no_insert_can_write_and_a_narrow_version;
             column_words:
                 enums_arrays_and_newtypes_round_trip,
                 skipped_field_is_neither_stored_nor_a_change,
@@ -434,6 +445,15 @@ macro_rules! conformance {
                 lock_is_not_acquired_between_the_check_and_the_commit,
                 form_saves_under_its_lease_or_by_its_version,
                 form_is_refused_while_another_person_holds_the_lock;
+            documents:
+                parent_and_child_are_removed_together,
+                rows_swap_and_shift_unique_values,
+                references_need_no_order_in_the_collection,
+                rows_that_refer_to_each_other_are_saved_and_deleted,
+                child_moves_away_from_a_removed_parent,
+                any_valid_state_becomes_any_other;
+            misfits:
+                nul_is_refused_with_its_column_and_transaction_continues;
             own_statements:
                 an_own_commit_or_rollback_is_noticed_by_the_next_operation,
                 an_own_commit_or_rollback_is_noticed_by_the_commit,
@@ -472,6 +492,12 @@ macro_rules! conformance {
                 break_uses_the_time_after_its_wait,
                 opposite_lock_orders_end_by_deadlock_and_retry_succeeds,
                 two_saves_with_children_queue_and_do_not_deadlock;
+            checking_storage:
+                tables_that_cannot_keep_a_promise_are_errors_of_check,
+                first_save_refuses_tables_that_cannot_keep_a_promise;
+            misfits_of_columns:
+                value_that_does_not_fit_names_table_and_limit,
+                own_statement_that_does_not_fit_is_no_failure;
             deadlines_of_rows:
                 locks_do_not_wait_for_the_connections_of_the_application,
                 a_load_behind_a_queue_ends_at_its_deadline,
@@ -485,6 +511,16 @@ macro_rules! conformance {
                 form_sent_twice_during_its_grant_does_not_deadlock;
             stuck:
                 stopped_process_blocks_only_its_own_key;
+        }
+    };
+    // Only for databases whose triggers can drop a change without an error.
+    ($open:path, with dropping triggers) => {
+        $crate::conformance! { $open;
+            not_written:
+                dropped_save_is_no_conflict_and_is_not_repeated,
+                dropped_delete_is_refused_and_children_stay,
+                dropped_insert_is_not_said_to_exist,
+                dropped_change_of_a_child_is_no_foreign_change;
         }
     };
     ($open:path; $($room:ident: $($case:ident),+;)+) => {

@@ -1,7 +1,7 @@
 //! Loading and saving aggregates.
 
 use tenure::aggregate::value::Value;
-use tenure::{Error, LockMode, Version, version::Side};
+use tenure::{Error, LockMode, Version, error::ErrorCode, version::Side};
 
 use super::order::{Counter, Gift, Line, Order, State};
 use super::support::{MINUTE, TestDb, kim, lee, random, version};
@@ -151,7 +151,9 @@ pub async fn a_save_of_a_deleted_aggregate_loses_the_race(t: &TestDb) {
     mine.state = State::Shipped;
     let mut tx = t.db.begin().await.unwrap();
     let refused = t.orders.save(&mut tx, &mut mine).await;
-    assert!(matches!(refused, Err(Error::OptimisticLockingFailure(conflict)) if conflict.actual.is_none()));
+    let Err(error @ Error::OptimisticLockingFailure(conflict)) = &refused else { panic!("{refused:?}") };
+    // No retry brings it back.
+    assert_eq!((conflict.actual, error.code(), error.is_retryable()), (None, ErrorCode::NotFound, false));
 }
 
 pub async fn deleting_takes_the_children_along_and_checks_the_version(t: &TestDb) {

@@ -40,6 +40,10 @@ pub async fn open() -> TestDb {
         include_str!("../tables/sqlite/0022_tree.sql"),
         include_str!("../tables/sqlite/0023_words.sql"),
         include_str!("../tables/sqlite/0024_generated.sql"),
+        include_str!("../tables/sqlite/0025_kept.sql"),
+        include_str!("../tables/sqlite/0026_narrow.sql"),
+        include_str!("../tables/sqlite/0027_odd.sql"),
+        include_str!("../tables/sqlite/0028_document.sql"),
     ];
     for tables in tables {
         sqlx::raw_sql(tables).execute(tx.sqlite().unwrap()).await.unwrap();
@@ -49,3 +53,4 @@ pub async fn open() -> TestDb {
 }
 
 crate::conformance!(crate::suite::open);
+crate::conformance!(crate::suite::open, with dropping triggers);

@@ -23,6 +23,7 @@ pub use status::status;
 /// | `code` | the stable name of the refusal; also the last part of `type` |
 /// | `actions` | what the person can do next |
 /// | `by`, `reason` | the person who changed the aggregate or ended the lock, and the reason |
+/// | `column` | the column whose value does not fit, if the database tells it |
 /// | `held_now` | the holder of the lock: `owner.name`, `since_ms` (milliseconds since 1970), `expires_in_ms` |
 /// | others | added by the application with [`Problem::member`] |
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use testkit::tasks::{cargo, root};
 const LIMIT: Duration = Duration::from_secs(8 * 60 * 60);
 
 /// The parts, the fast ones first.
-pub(crate) static PARTS: [Step; 31] = [
+pub(crate) static PARTS: [Step; 32] = [
     // Third-party crates: known advisories, licences, duplicates, sources.
     Step::new("deny", "xtask deny"),
     // The command of every developer: the default members with their default features, and no service.
@@ -52,6 +52,8 @@ pub(crate) static PARTS: [Step; 31] = [
         packages: &[Kind::Postgres.package(), Kind::MariaDb.package()],
         ..Step::of_verify("failover", &["failover"])
     },
+    // A pooler between tenure and the server.
+    Step { packages: &[Kind::Postgres.package(), "pgbouncer"], ..Step::of_verify("pgbouncer", &["pgbouncer"]) },
     // Three nodes of MySQL, one of which accepts writes.
     Step::in_verify("group-replication", "run --quiet --package engines -- suites --only group-replication"),
     // The newest of each, beside those of Debian's stable release.

@@ -387,6 +387,15 @@ fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
         ),
     };
     settings.push(Setting { name: "idle_transaction_timeout", value: limit, wanted: "any", good: true, risk: "" });
+    let mode = format!("{} (on connections of tenure)", value("sql_mode").to_lowercase());
+    settings.push(Setting { name: "sql_mode", value: mode, wanted: "any", good: true, risk: "" });
+    let columns = value("character_set_database").to_lowercase();
+    let columns = match &*columns {
+        "utf8mb4" => columns,
+        _ => format!("{columns} (of columns that name none; a text with other characters is refused: `does-not-fit`)"),
+    };
+    let name = "character_set_database";
+    settings.push(Setting { name, value: columns, wanted: "utf8mb4", good: true, risk: "" });
     Server {
         flavour,
         version: version.split('-').next().unwrap_or_default().to_owned(),

@@ -9,7 +9,7 @@ use sqlx::mysql::MySqlDatabaseError;
 
 use super::deadline::Flavour;
 use crate::db::Effect;
-use crate::db::own_error::unreported;
+use crate::db::own_error::{does_not_fit, unreported};
 use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 /// The number of a server's error; `None` for other errors.
@@ -40,11 +40,14 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         // MariaDB's innodb_snapshot_isolation. Group Replication, when a transaction fails the certification.
         1020 | 3101 => DatabaseError::SerializationFailure,
         WITHOUT_QUORUM => DatabaseError::ConnectionLost(format!("{error}: {ANOTHER_NODE}")),
-        // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); values that do not fit their column.
-        1022 | 1062 | 1169 | 1586 | 1048 | 1364 | 1216 | 1217 | 1451 | 1452 | 1557 | 1761 | 1762 | 3819 | 4025
-        | 1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 3140 | 3730 => {
-            DatabaseError::Constraint(Box::new(violation(&error, number)))
+        // Out of range, a word that is none of the type, no date, characters that the column cannot store, too long.
+        1264 | 1265 | 1292 | 1366 | 1406 | 1441 => {
+            let message = error.as_database_error().map_or("", |error| error.message());
+            does_not_fit(column(message), &error)
         }
+        // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); what is no JSON.
+        1022 | 1062 | 1169 | 1586 | 1048 | 1364 | 1216 | 1217 | 1451 | 1452 | 1557 | 1761 | 1762 | 3819 | 4025
+        | 3140 | 3730 => DatabaseError::Constraint(Box::new(violation(&error, number))),
         1021 | 1114 => DatabaseError::DiskFull(error.to_string()),
         READ_ONLY_OPTION | READ_ONLY_TRANSACTION | READ_ONLY_MODE => DatabaseError::ReadOnly,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
@@ -73,6 +76,14 @@ fn violation(error: &sqlx::Error, number: u16) -> ConstraintViolation {
         _ => (ConstraintKind::Other, None),
     };
     ConstraintViolation { kind, name: name.map(str::to_owned), message: error.to_string() }
+}
+
+/// The column at the end of a message: `for column 'note' at row 1`, or with its table, ``for column `shop`.`orders`.`note` at row 1``.
+fn column(message: &str) -> Option<&str> {
+    let (_, named) = message.rsplit_once("for column ")?;
+    let (named, _) = named.rsplit_once(" at row")?;
+    let name = named.rsplit_once('.').map_or(named, |(_, name)| name);
+    Some(name.trim_matches(['`', '\'']))
 }
 
 fn between<'m>(message: &'m str, before: &str, after: char) -> Option<&'m str> {
@@ -199,7 +210,8 @@ mod tests {
                 &[1047, 4031, 1053, 1077, 1079, 1080, 1152, 1158, 1161, 1184, 1927, 2006, 2013, 3169, 3032, 6400],
                 "ConnectionLost",
             ),
-            (&[1022, 1062, 1048, 1364, 1216, 1452, 3819, 4025, 1264, 1406, 3140, 3730], "Constraint"),
+            (&[1022, 1062, 1048, 1364, 1216, 1452, 3819, 4025, 3140, 3730], "Constraint"),
+            (&[1264, 1265, 1292, 1366, 1406, 1441], "DoesNotFit"),
             (&[1290, 1792, 1836], "ReadOnly"),
             (&[1044, 1045, 1142, 1143, 1227, 1370], "NotPermitted"),
             (&[1040, 1203, 1226], "Busy"),
@@ -248,12 +260,25 @@ mod tests {
             (1452, foreign, ForeignKey, Some("line_order")),
             (3819, "Check constraint 'positive' is violated.", Check, Some("positive")),
             (4025, "CONSTRAINT `positive` failed for `shop`.`line`", Check, Some("positive")),
-            (1406, "Data too long for column 'note' at row 1", Other, None),
+            (3140, "Invalid JSON text", Other, None),
         ] {
             let error = classify(reported(number, message).await);
             let DatabaseError::Constraint(violation) = error else { panic!("{error:?}") };
             assert_eq!((violation.kind, violation.name.as_deref()), (kind, name), "{message}");
             assert!(violation.message.contains(message), "{violation:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn column_of_a_value_that_does_not_fit_is_named_by_its_message() {
+        for (number, message, named) in [
+            (1406, "Data too long for column 'note' at row 1", Some("note")),
+            (1366, r"Incorrect string value: 'for column x' for column `shop`.`line`.`note` at row 1", Some("note")),
+            (1292, "Truncated incorrect INTEGER value: 'abc'", None),
+        ] {
+            let error = classify(reported(number, message).await);
+            let DatabaseError::DoesNotFit(misfit) = error else { panic!("{error:?}") };
+            assert_eq!((misfit.column.as_deref(), &*misfit.problem), (named, message));
         }
     }
 

@@ -12,7 +12,8 @@ pub(super) static CATALOG: Catalog = Catalog {
                 null, cast(is_nullable = 'YES' as signed),
                 cast(length(concat(coalesce(column_default, ''), extra)) > 0 as signed),
                 case when collation_name like '%nopad_bin' or collation_name like '%0900_bin' or collation_name = 'binary' then null
-                     else convert(collation_name using utf8mb4) end
+                     else convert(collation_name using utf8mb4) end,
+                case when coalesce(generation_expression, '') <> '' then 'generated' end, lower(convert(column_type using utf8mb4))
            from information_schema.columns
           where table_schema = coalesce($1, database()) and table_name = $2 order by ordinal_position",
     ),
@@ -22,6 +23,22 @@ pub(super) static CATALOG: Catalog = Catalog {
            from information_schema.statistics
           where table_schema = coalesce($1, database()) and table_name = $2 order by index_name, seq_in_index",
     ),
+    references: Text::new(
+        "select convert(constraint_name using utf8mb4), convert(referenced_table_name using utf8mb4),
+                convert(column_name using utf8mb4), convert(referenced_column_name using utf8mb4)
+           from information_schema.key_column_usage
+          where table_schema = coalesce($1, database()) and table_name = $2 and referenced_table_name is not null
+          order by constraint_name, ordinal_position",
+    ),
+    // A view has no engine of its own.
+    storage: Some(Text::new(
+        "select case when own.engine is not null and coalesce(known.transactions, 'NO') <> 'YES'
+                     then convert(concat('its engine is ', own.engine, ', which cannot roll back, so a refused change would stay; \
+                                          run `alter table ', own.table_name, ' engine = InnoDB`') using utf8mb4) end,
+                cast(0 as signed)
+           from information_schema.tables own left join information_schema.engines known on known.engine = own.engine
+          where own.table_schema = coalesce($1, database()) and own.table_name = $2",
+    )),
     kinds,
 };
 

@@ -59,6 +59,7 @@ const ROW_LOCKS: RowLocks = RowLocks {
     update: " for update",
     skip_locked: " for update skip locked",
     no_key_update_skip_locked: " for update skip locked",
+    may_be_hidden: false,
     with_clock: |columns, rows, given| format!("select {} as clock, {columns} from {rows}", (MARIADB.now)(given)),
     rereads: RowLock::None,
     lock_before_write: false,

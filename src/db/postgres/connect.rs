@@ -63,12 +63,12 @@ impl super::Postgres {
         address: Address<'_, PgConnectOptions>,
         connect: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let options = reachable(address, &connect).await?;
+        let (options, second) = reachable(address, &connect).await?;
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let silence = Silence::default();
         let main = SetUp::of(&connect, SESSION, connect.idle_limit(), Refusals::default());
         let pool = pool(options.clone(), count, &main, &silence);
-        let (version, settings) = look(&options, &main).await?;
+        let (version, settings) = look(second, &main).await?;
         if settings.iter().any(is_standby) {
             return Err(DatabaseError::ReadOnly);
         }
@@ -98,11 +98,11 @@ impl super::Postgres {
 
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let options = reachable(Address::Url(url), &connect).await?;
+    let (options, second) = reachable(Address::Url(url), &connect).await?;
     let set_up = SetUp { examines: true, ..SetUp::of(&connect, SESSION, connect.idle_limit(), Refusals::default()) };
     let pool = pool(options.clone(), CONNECTIONS, &set_up, &Silence::default());
     let transport = transport::used(&pool, &options).await?;
-    let (version, settings) = look(&options, &set_up).await?;
+    let (version, settings) = look(second, &set_up).await?;
     let asked = SystemTime::now();
     let clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
@@ -178,29 +178,46 @@ fn not_understood(problem: String) -> DatabaseError {
     }
 }
 
-/// The options for all connections; one connection was tested.
+/// The options for all connections; one connection was tested, and another one is returned.
 async fn reachable(
     address: Address<'_, PgConnectOptions>,
     connect: &ConnectOptions,
-) -> Result<PgConnectOptions, DatabaseError> {
+) -> Result<(PgConnectOptions, PgConnection), DatabaseError> {
     let plaintext = connect.plaintext;
     let Prepared { options, shown } = Prepared::of(address, plaintext)?;
     let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
     let way = transport::way(&options, plaintext);
-    // One connection first: a pool would retry for seconds and then only report that it gave up.
-    let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
-    match first {
-        Ok(Ok(mut connection)) => {
-            let settings = AssertSqlSafe(connect.first(SESSION));
-            let set = connection.execute(settings).await;
-            set.map_err(|error| unreachable(format!("{error}; check the statements of `after_connect`")))?;
-            connection.close().await.map_err(classify)?;
-        }
-        Ok(Err(error)) => return Err(unreachable(way.advice(&error).unwrap_or_else(|| advice(&error)))),
-        Err(_) => return Err(unreachable("no answer within 5 s; check host, port and network".into())),
+    // Not through a pool: it would retry for seconds and then only report that it gave up.
+    let open = async || match tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(error)) => Err(unreachable(way.advice(&error).unwrap_or_else(|| advice(&error)))),
+        Err(_) => Err(unreachable("no answer within 5 s; check host, port and network".into())),
+    };
+    let (mut first, mut second) = (open().await?, open().await?);
+    // Before anything is set.
+    if are_shared(&mut first, &mut second).await.map_err(classify)? {
+        return Err(DatabaseError::Unsupported(SHARED));
     }
-    Ok(options)
+    let set = first.execute(AssertSqlSafe(connect.first(SESSION))).await;
+    set.map_err(|error| unreachable(format!("{error}; check the statements of `after_connect`")))?;
+    first.close().await.map_err(classify)?;
+    Ok((options, second))
 }
+
+/// Whether a pooler gives the sessions of idle connections to others. Then two open connections have the same session, or one of them changes
+/// it.
+async fn are_shared(first: &mut PgConnection, second: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let session = session_of(first).await?;
+    Ok(session == session_of(second).await? || session != session_of(first).await?)
+}
+
+/// By a simple message, because a prepared statement may be gone with its session.
+async fn session_of(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {
+    sqlx::raw_sql("select pg_backend_pid()").fetch_one(connection).await?.try_get(0)
+}
+
+const SHARED: &str = "a pooler shares the sessions of the server between clients, as PgBouncer does in transaction and statement mode, so the \
+                      settings of one client would reach another; let it use `pool_mode = session`, or connect to the server itself";
 
 /// The settings of a pool's connections.
 #[derive(Debug, Clone)]
@@ -281,11 +298,10 @@ const SETTINGS: &str = "
     select current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
            current_setting('full_page_writes'), case when pg_is_in_recovery() then 'on' else 'off' end,
            current_setting('transaction_isolation'), current_setting('idle_in_transaction_session_timeout'),
-           current_setting('synchronous_standby_names')";
+           current_setting('synchronous_standby_names'), current_setting('server_encoding')";
 
 /// The server's version, and the settings that decide whether it keeps acknowledged locks.
-async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec<Setting>), DatabaseError> {
-    let mut connection = PgConnection::connect_with(options).await.map_err(classify)?;
+async fn look(mut connection: PgConnection, set_up: &SetUp) -> Result<(String, Vec<Setting>), DatabaseError> {
     sqlx::raw_sql(AssertSqlSafe(Arc::clone(&set_up.text))).fetch_all(&mut connection).await.map_err(classify)?;
     // Again, because one text is one transaction, and the isolation level is that of the next.
     let rows = sqlx::raw_sql(SETTINGS).fetch_all(&mut connection).await.map_err(classify)?;
@@ -295,6 +311,7 @@ async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec
     read_committed(&text(5)?)?;
     let mut settings = durability(row).map_err(classify)?;
     settings.push(recovery(row).map_err(classify)?);
+    settings.push(encoding(text(8)?));
     settings.push(Setting {
         name: "idle_in_transaction_session_timeout",
         value: format!("{} (set by tenure for its own connections)", text(6)?),
@@ -303,6 +320,16 @@ async fn look(options: &PgConnectOptions, set_up: &SetUp) -> Result<(String, Vec
         risk: "",
     });
     Ok((text(0)?, settings))
+}
+
+/// The characters that the database stores.
+fn encoding(value: String) -> Setting {
+    let value = match &*value {
+        "UTF8" => value,
+        "SQL_ASCII" => format!("{value} (texts are stored as they come, and their length is that of their bytes)"),
+        _ => format!("{value} (a text with other characters is refused: `does-not-fit`)"),
+    };
+    Setting { name: "server_encoding", value, wanted: "UTF8", good: true, risk: "" }
 }
 
 /// Whether the server is a standby, in a row of [`SETTINGS`].
@@ -350,6 +377,11 @@ fn advice(error: &sqlx::Error) -> String {
     match code.as_deref() {
         Some("28P01" | "28000") => format!("{error}; check the user and the password in the URL"),
         Some("3D000") => format!("{error}; create it, or name another in the URL"),
+        Some("08P01") if error.to_string().contains("startup parameter") => {
+            format!(
+                "{error}; for PgBouncer, write `ignore_startup_parameters = extra_float_digits` in its configuration"
+            )
+        }
         Some("53300") => format!("{error}; close other connections, or raise max_connections"),
         _ => format!("{error}; check host and port, and that the server is running"),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::postgres::PgDatabaseError;
 
 use crate::db::Effect;
-use crate::db::own_error::unreported;
+use crate::db::own_error::{does_not_fit, unreported};
 use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 /// The meaning of a driver error. After every one of them the transaction is aborted or gone.
@@ -26,6 +26,8 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         // The server closed the session, and rolled back the transaction.
         "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::db::IDLE_TOO_LONG)),
         "25P04" => DatabaseError::ConnectionLost(format!("{error} (`transaction_timeout` of the server)")),
+        // Text too long; number, date or time out of range; a word that is none of the type; characters that the database cannot store.
+        "22001" | "22003" | "22007" | "22008" | "22021" | "22P02" | "22P05" => does_not_fit(None, &error),
         code if code.starts_with("23") => DatabaseError::Constraint(Box::new(violation(&error, code))),
         code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),
         _ => DatabaseError::Other(error),
@@ -115,6 +117,7 @@ mod tests {
             (&["42501"], "NotPermitted"),
             (&["57P01", "57P02", "57P03", "25P03", "25P04", "08006", "08P01"], "ConnectionLost"),
             (&["23502", "23503", "23505", "23514", "23P01", "23000"], "Constraint"),
+            (&["22001", "22003", "22007", "22008", "22021", "22P02", "22P05"], "DoesNotFit"),
             (&["57014", "42601", "22012", "25P02"], "Other"),
         ] {
             for code in codes {

@@ -14,7 +14,9 @@ pub(super) static CATALOG: Catalog = Catalog {
                      then format_type(t.oid, null) end,
                 (not a.attnotnull)::int::bigint, (a.atthasdef or a.attidentity <> '' or a.attgenerated <> '')::int::bigint,
                 case when t.typname in ('citext', 'bpchar') then t.typname::text
-                     when not c.collisdeterministic then c.collname::text end
+                     when not c.collisdeterministic then c.collname::text end,
+                case when a.attgenerated <> '' then 'generated' when a.attidentity = 'a' then 'generated always as identity' end,
+                format_type(t.oid, case d.typtype when 'd' then d.typtypmod else a.atttypmod end)
            from pg_attribute a
            join pg_type d on d.oid = a.atttypid
            join pg_type t on t.oid = case d.typtype when 'd' then d.typbasetype else d.oid end
@@ -30,6 +32,24 @@ pub(super) static CATALOG: Catalog = Catalog {
           where i.indrelid = to_regclass(coalesce('\"' || $1::text || '\".', '') || '\"' || replace($2::text, '.', '\".\"') || '\"')
             and i.indisvalid and i.indpred is null and k.place <= i.indnkeyatts order by i.indexrelid, k.place",
     ),
+    references: Text::new(
+        "select c.oid::text, f.relname::text, a.attname::text, b.attname::text
+           from pg_constraint c
+           join pg_class f on f.oid = c.confrelid
+           cross join unnest(c.conkey, c.confkey) with ordinality k (own, other, place)
+           join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.own
+           join pg_attribute b on b.attrelid = c.confrelid and b.attnum = k.other
+          where c.contype = 'f' and c.conrelid = to_regclass(coalesce('\"' || $1::text || '\".', '') || '\"' || replace($2::text, '.', '\".\"') || '\"')
+          order by c.oid, k.place",
+    ),
+    storage: Some(Text::new(
+        "select case when c.relpersistence = 'u' or exists (select from pg_partition_tree(c.oid) p
+                          join pg_class q on q.oid = p.relid where q.relpersistence = 'u')
+                     then 'it is unlogged, so it is empty after a crash of the server; run `alter table ' || c.relname || ' set logged`'
+                end, row_security_active(c.oid)::int::bigint
+           from pg_class c
+          where c.oid = to_regclass(coalesce('\"' || $1::text || '\".', '') || '\"' || replace($2::text, '.', '\".\"') || '\"')",
+    )),
     kinds,
 };
 

@@ -41,6 +41,8 @@ pub(crate) static SHEET: Sheet = Sheet {
         update: " for update",
         skip_locked: " for update skip locked",
         no_key_update_skip_locked: " for no key update skip locked",
+        // Row security lets a lock through only where it lets an update through.
+        may_be_hidden: true,
         // It computes its columns before it has the lock, which may take a while. So it is a subquery, and the time is read after each row.
         with_clock: |columns, rows, given| {
             format!(

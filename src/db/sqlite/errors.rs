@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::db::Effect;
-use crate::db::own_error::unreported;
+use crate::db::own_error::{does_not_fit, unreported};
 use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 
 const BUSY: i32 = 5;
@@ -17,6 +17,7 @@ const IOERR: i32 = 10;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
 const CANTOPEN: i32 = 14;
+const TOOBIG: i32 = 18;
 const CONSTRAINT: i32 = 19;
 const CONSTRAINT_CHECK: i32 = 275;
 const CONSTRAINT_FOREIGNKEY: i32 = 787;
@@ -37,6 +38,7 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         // Unlike a server that is read-only, the file stays so: a retry does not help.
         READONLY => DatabaseError::NotPermitted(format!("this process may not write to the database file ({error})")),
         FULL => DatabaseError::DiskFull(error.to_string()),
+        TOOBIG => does_not_fit(None, &error),
         CONSTRAINT => DatabaseError::Constraint(Box::new(violation(&error))),
         CANTOPEN => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
         NOTADB => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),

@@ -13,7 +13,8 @@ pub(super) static CATALOG: Catalog = Catalog {
                     and not exists (select 1 from pragma_table_xinfo($2, $1) as other where other.pk > 1)),
                 (select info.coll from pragma_index_list($2, $1) as list, pragma_index_xinfo(list.name, $1) as info
                   where info.key and list.`unique` and not list.partial and info.name = own.name
-                    and lower(info.coll) <> 'binary' limit 1)
+                    and lower(info.coll) <> 'binary' limit 1),
+                case when own.hidden in (2, 3) then 'generated' end, null
            from pragma_table_xinfo($2, $1) as own order by own.cid",
     ),
     indexes: Text::new(
@@ -24,6 +25,12 @@ pub(super) static CATALOG: Catalog = Catalog {
                  union all select '', 1, name, pk from pragma_table_xinfo($2, $1) where pk > 0)
           order by index_name, place",
     ),
+    references: Text::new(
+        "select cast(fk.id as text), fk.`table`, fk.`from`,
+                coalesce(fk.`to`, (select name from pragma_table_xinfo(fk.`table`, $1) where pk = fk.seq + 1))
+           from pragma_foreign_key_list($2, $1) as fk order by fk.id, fk.seq",
+    ),
+    storage: None,
     kinds,
 };
 

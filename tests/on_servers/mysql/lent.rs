@@ -81,7 +81,7 @@ async fn too_long_text_is_refused_after_a_lenient_transaction() {
     t.by_hand_in(&mut tx, "set sql_mode = ''; create temporary table test_order_line (no int)".into()).await.unwrap();
     tx.commit().await.unwrap();
     let refused = orders.update(&no).run(|order| order.send_to(&"x".repeat(70_000))).await.unwrap_err();
-    assert!(matches!(&refused, UpdateError::Failed(Error::Database(DatabaseError::Constraint(_)))), "{refused:?}");
+    assert!(matches!(&refused, UpdateError::Failed(Error::Database(DatabaseError::DoesNotFit(_)))), "{refused:?}");
     assert_eq!(orders.get(&no).await.unwrap().unwrap().lines.len(), t.stored(&no).await.0.lines.len());
 }
 

@@ -363,7 +363,7 @@ async fn other_unique_violation_is_not_a_duplicate_id() {
     drop(tx);
     let mut tx = db.begin().await.unwrap();
     let too_long = tagged.insert(&mut tx, new("3", &Some("much too long".into()))).await;
-    assert!(matches!(too_long, Err(Error::Database(DatabaseError::Constraint(_)))), "{too_long:?}");
+    assert!(matches!(too_long, Err(Error::Database(DatabaseError::DoesNotFit(_)))), "{too_long:?}");
 }
 
 #[derive(Aggregate, Debug, Clone, PartialEq)]

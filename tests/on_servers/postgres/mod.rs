@@ -2,7 +2,9 @@
 
 mod answers;
 mod edits;
+mod encodings;
 mod faults;
+mod hidden;
 mod lent;
 mod server;
 
@@ -20,3 +22,4 @@ pub async fn open() -> TestDb {
 
 crate::conformance!(crate::postgres::open);
 crate::conformance!(crate::postgres::open, with row locks);
+crate::conformance!(crate::postgres::open, with dropping triggers);

@@ -9,6 +9,6 @@ create table test_kinds (id /*M! uuid */ /*!80017 binary(16) */ primary key,
     perhaps_short float, perhaps_price decimal(60, 28), perhaps_text text, perhaps_bytes blob,
     perhaps_uuid /*M! uuid */ /*!80017 binary(16) */, perhaps_json json, perhaps_typed json, perhaps_at datetime(6), perhaps_day date,
     perhaps_moment datetime(6), perhaps_hour time(6),
-    note json, version integer not null) engine = InnoDB default character set = utf8mb4 collate = /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */;
+    note json, version bigint not null) engine = InnoDB default character set = utf8mb4 collate = /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */;
 create table test_kinds_stay (kinds_id /*M! uuid */ /*!80017 binary(16) */ not null, room binary(16) not null, day date not null, price decimal(60, 28) not null,
     hour time(6), primary key (kinds_id, room, day), foreign key (kinds_id) references test_kinds (id)) engine = InnoDB default character set = utf8mb4 collate = /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */;

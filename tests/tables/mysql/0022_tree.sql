@@ -1,5 +1,5 @@
 -- What is below a branch names only its parent.
-create table test_tree (id varchar(80) collate /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */ primary key, name varchar(80) not null, version integer not null);
+create table test_tree (id varchar(80) collate /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */ primary key, name varchar(80) not null, version bigint not null);
 create table test_branch (id bigint primary key, tree_id varchar(80) collate /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */ not null references test_tree (id), name varchar(80) not null);
 create index test_branch_tree on test_branch (tree_id);
 create table test_leaf (branch_id bigint not null references test_branch (id), no integer not null, text varchar(80) not null,

@@ -8,6 +8,6 @@ create table test_kinds (id uuid primary key,
     perhaps_short real, perhaps_price numeric, perhaps_text text, perhaps_bytes bytea, perhaps_uuid uuid,
     perhaps_json jsonb, perhaps_typed json, perhaps_at timestamptz, perhaps_day date, perhaps_moment timestamp,
     perhaps_hour time,
-    note jsonb, version integer not null);
+    note jsonb, version bigint not null);
 create table test_kinds_stay (kinds_id uuid not null references test_kinds (id), room uuid not null,
     day date not null, price numeric not null, hour time, primary key (kinds_id, room, day));

@@ -1,5 +1,5 @@
 -- What is below a branch names only its parent.
-create table test_tree (id text primary key, name text not null, version integer not null);
+create table test_tree (id text primary key, name text not null, version bigint not null);
 create table test_branch (id bigint primary key, tree_id text not null references test_tree (id), name text not null);
 create index test_branch_tree on test_branch (tree_id);
 create table test_leaf (branch_id bigint not null references test_branch (id), no integer not null, text text not null,

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn count_all(with_files: bool) -> Result<(), String> {
-    debian::install(&[Kind::Postgres.package(), Kind::MariaDb.package(), "valgrind"])?;
+    debian::install(&[Kind::MariaDb.package(), "valgrind"])?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     println!("| operation | files of `src/` | functions |");
     println!("|---|---|---|");
@@ -68,5 +68,6 @@ fn counted(name: &str, profile: &Path) -> Result<Walk, String> {
     if !status.success() {
         return Err(format!("{name} under callgrind: {status}"));
     }
-    profile::read(profile, &root().join("src"))
+    let library = root().join("src").canonicalize().map_err(|error| error.to_string())?;
+    profile::read(profile, &library)
 }

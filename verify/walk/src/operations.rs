@@ -35,10 +35,10 @@ impl Operation {
     pub(crate) fn words(self) -> &'static str {
         match self {
             Operation::Save => "a save on SQLite (`unless_locked`, expected version)",
-            Operation::TryLock => "`try_lock` on PostgreSQL",
-            Operation::Heartbeat => "a heartbeat on PostgreSQL",
-            Operation::CheckLock => "`check_lock` on PostgreSQL",
-            Operation::Release => "`release_lock` on PostgreSQL",
+            Operation::TryLock => "`try_lock` on MariaDB",
+            Operation::Heartbeat => "a heartbeat on MariaDB",
+            Operation::CheckLock => "`check_lock` on MariaDB",
+            Operation::Release => "`release_lock` on MariaDB",
         }
     }
 
@@ -89,7 +89,7 @@ struct Leases {
 
 impl Leases {
     async fn begin() -> Result<Self, Box<dyn Error>> {
-        let db = Database::connect(&testkit::new_database(Kind::Postgres)).await?;
+        let db = Database::connect(&testkit::new_database(Kind::MariaDb)).await?;
         Ok(Leases { locks: LockManager::new(&db), key: LockKey::new("Order", "1234"), kim: Owner::new("kim", "Kim") })
     }
 

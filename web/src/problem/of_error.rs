@@ -51,7 +51,11 @@ impl From<NoLock> for Problem {
 
 impl From<DatabaseError> for Problem {
     fn from(error: DatabaseError) -> Self {
-        problem(error.code(), &error)
+        let problem = problem(error.code(), &error);
+        match error {
+            DatabaseError::DoesNotFit(misfit) if misfit.column.is_some() => problem.member("column", misfit.column),
+            _ => problem,
+        }
     }
 }
 
@@ -65,6 +69,7 @@ impl From<Error> for Problem {
             }
             Error::AlreadyLocked(holder) => problem.members.held_now = Some(HeldNow::from(*holder)),
             Error::NoLock(no_lock) => return Problem::from(*no_lock),
+            Error::Database(error) => return Problem::from(error),
             _ => {}
         }
         problem

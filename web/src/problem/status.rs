@@ -31,6 +31,7 @@ pub fn status(code: ErrorCode) -> u16 {
         | ErrorCode::TextNotPlain
         | ErrorCode::AdvisoryLock
         | ErrorCode::InvalidFilter
+        | ErrorCode::DoesNotFit
         | ErrorCode::TooYoung => 422,
         ErrorCode::AlreadyLocked | ErrorCode::LockTimeout => 423,
         ErrorCode::LimitReached | ErrorCode::WaitTooLong => 429,
@@ -41,6 +42,7 @@ pub fn status(code: ErrorCode) -> u16 {
         | ErrorCode::GuardLimit
         | ErrorCode::Schema
         | ErrorCode::Constraint
+        | ErrorCode::NotWritten
         | ErrorCode::Mapping
         | ErrorCode::Failed => 500,
         ErrorCode::Unsupported => 501,

@@ -147,3 +147,17 @@ async fn own_members_stand_beside_the_kits() {
         (&"other-page".into(), &409.into(), &"Another page".into())
     );
 }
+
+#[tokio::test]
+async fn value_that_does_not_fit_is_the_request_and_names_its_column() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::connect(&format!("sqlite://{}/notes.db", directory.path().display())).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let note = Note { id: "1".into(), text: "a\0b".into() };
+    let refused = Repository::<Note>::new(&db).insert(&mut tx, note).await.unwrap_err();
+    let response = Problem::from(refused).into_response();
+    assert_eq!(response.status().as_u16(), 422);
+    let body: Value = serde_json::from_slice(&to_bytes(response.into_body(), 10_000).await.unwrap()).unwrap();
+    assert_eq!((&body["code"], &body["column"]), (&"does-not-fit".into(), &"text".into()));
+    assert!(body["detail"].as_str().unwrap().contains("column `text`: it contains a NUL character"), "{body}");
+}
