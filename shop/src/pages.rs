@@ -16,6 +16,7 @@ mod commands;
 mod compare;
 mod conflict;
 mod edit;
+mod face;
 mod fields;
 mod flash;
 mod form;
@@ -23,6 +24,7 @@ mod frame;
 mod icon;
 mod input;
 mod kept;
+mod live;
 mod locked;
 mod locks;
 mod lost;
@@ -85,6 +87,8 @@ pub fn router() -> Router<Shop> {
         .route("/orders/{no}/note/{form}", get(note::show))
         .route("/orders/{no}/note/save", post(note::save))
         .route("/orders/{no}/note/leave", post(note::leave))
+        .route("/now/orders", get(now::orders))
+        .route("/now/locks", get(now::locks))
         .route("/stock", get(stock::show))
         .route("/stock/receive", post(stock::receive))
         .route("/locks", get(locks::show))

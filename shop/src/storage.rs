@@ -23,7 +23,7 @@ use crate::use_cases::{OrderRow, ProductRow};
 pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_about, kept_form, mark_saved, saved_form, sweep_forms};
 pub(crate) use sessions::{
     Ended, SessionRow, delete_session, delete_sessions, demo_members, insert_session, knows_browser, list_sessions,
-    read_session, remember_browser, sweep_sessions, touch_session,
+    read_session, remember_browser, sessions_now, sweep_sessions, touch_session,
 };
 
 /// Dispatches to the file of the database.
@@ -76,29 +76,31 @@ pub async fn list_orders(
     on!(db, list_orders(db, orderer, state, limit.into(), offset.into()))?.into_iter().map(Listed::order_row).collect()
 }
 
-/// The version of an order, with whom and in which state it is: one row, without loading the aggregate.
+/// The versions of these orders, with whom and in which state they are: one statement, without loading the aggregates.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub async fn order_now(db: &Database, no: &OrderNo) -> Result<Option<OrderNow>, DatabaseError> {
-    let row: Option<OrderNowRow> = on!(db, order_now(db, no.as_str()))?;
+pub async fn orders_now(db: &Database, numbers: &[&str]) -> Result<Vec<OrderNow>, DatabaseError> {
+    let rows: Vec<OrderNowRow> = if numbers.is_empty() { Vec::new() } else { on!(db, orders_now(db, numbers))? };
     let now = |row: OrderNowRow| {
         Ok(OrderNow {
+            no: value("no", Value::Text(row.no))?,
             orderer: value("orderer", Value::Text(row.orderer))?,
             state: value("state", Value::Text(row.state))?,
             version: Version::new(row.version).map_err(DatabaseError::other)?,
         })
     };
-    row.map(now).transpose()
+    rows.into_iter().map(now).collect()
 }
 
-/// The version of a note, if there is one.
+/// The versions of the notes on these orders, as far as there are notes: one statement.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub async fn note_now(db: &Database, no: &OrderNo) -> Result<Option<Version>, DatabaseError> {
-    let version: Option<i64> = on!(db, note_now(db, no.as_str()))?;
-    version.map(|version| Version::new(version).map_err(DatabaseError::other)).transpose()
+pub async fn notes_now(db: &Database, numbers: &[&str]) -> Result<Vec<(String, Version)>, DatabaseError> {
+    let rows: Vec<(String, i64)> = if numbers.is_empty() { Vec::new() } else { on!(db, notes_now(db, numbers))? };
+    let note = |(no, version)| Ok((no, Version::new(version).map_err(DatabaseError::other)?));
+    rows.into_iter().map(note).collect()
 }
 
 /// The secret of this name. If there is none yet, it is this one: of several processes that start at the same time, the first decides.
@@ -136,6 +138,8 @@ pub async fn list_products(db: &Database) -> Result<Vec<ProductRow>, DatabaseErr
 /// How an order is now.
 #[derive(Debug, Clone)]
 pub struct OrderNow {
+    /// Its number.
+    pub no: OrderNo,
     /// The member who placed it.
     pub orderer: MemberId,
     /// Its state.
@@ -147,6 +151,7 @@ pub struct OrderNow {
 /// Its row.
 #[derive(sqlx::FromRow)]
 struct OrderNowRow {
+    no: String,
     orderer: String,
     state: String,
     version: i64,
@@ -161,6 +166,7 @@ struct Listed {
     total: i64,
     /// Microseconds since 1970.
     placed_at: i64,
+    version: i64,
 }
 
 impl Listed {
@@ -171,6 +177,7 @@ impl Listed {
             state: value("state", Value::Text(self.state))?,
             total: value("total", Value::Integer(self.total))?,
             placed_at: value::<Timestamp>("placed_at", Value::Timestamp(self.placed_at))?,
+            version: Version::new(self.version).map_err(DatabaseError::other)?,
             editing: None,
         })
     }

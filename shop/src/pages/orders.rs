@@ -4,20 +4,21 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::lease::Holder;
-use tenure_web::verdict::{Facts, Verdict, decide};
 
 use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
+use super::live;
 use super::refusal;
 use crate::domain::OrderState;
+use crate::texts::Html;
 use crate::use_cases::{OrderFilter, OrderPage, OrderRow, Shop};
 
 #[derive(Template)]
 #[template(path = "orders.html")]
 struct OrdersPage {
     f: Frame,
+    shop: Shop,
     list: OrderPage,
     state: Option<OrderState>,
 }
@@ -27,14 +28,20 @@ impl OrdersPage {
         self.state == Some(*state)
     }
 
-    /// The holder whose lock blocks a change.
-    fn editing(&self, row: &OrderRow) -> Option<Holder> {
-        let me = self.f.member.as_ref()?.owner();
-        let frozen = (!row.state.is_changeable()).then_some(row.state);
-        match decide(&me, Facts::of_a_look(frozen, row.editing.clone().into_iter().collect())) {
-            Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => Some(holder),
-            _ => None,
-        }
+    /// Who is editing an order.
+    fn editing(&self, row: &OrderRow) -> Html {
+        live::cell(&self.f, &self.shop, row)
+    }
+
+    /// Where the page asks what is new about its orders.
+    fn now(&self) -> String {
+        let rows = self.list.rows.iter().map(|row| ("o", format!("{}.{}", row.version, row.no)));
+        format!("/now/orders?{}", serde_urlencoded::to_string(rows.collect::<Vec<_>>()).unwrap_or_default())
+    }
+
+    /// The states of the page without a connection, and without anything to see.
+    fn live_states(&self) -> (&'static str, &'static str) {
+        ("OL-12", "")
     }
 
     fn url(&self, state: Option<&OrderState>, page: u32) -> String {
@@ -55,7 +62,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Q
         Ok(list) => {
             let empty = if state.is_some() { "OL-11" } else { "OL-10" };
             let frame = visit.frame.state(if list.rows.is_empty() { empty } else { "OL-1" });
-            let page = OrdersPage { f: frame, list, state };
+            let page = OrdersPage { f: frame, shop: shop.clone(), list, state };
             page.f.answer(StatusCode::OK, &page)
         }
         Err(refusal) => refusal::plain(visit.frame, refusal),

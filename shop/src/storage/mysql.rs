@@ -2,6 +2,7 @@
 
 use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
+use super::sessions::SessionNowRow;
 use super::{Ended, KeptRow, Listed, OrderNowRow, SavedRow, SessionRow, failed};
 
 pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
@@ -21,7 +22,7 @@ pub(super) async fn count_orders(
 
 const LIST_ORDERS: &str = "
     select no, orderer_name, state, total,
-           timestampdiff(microsecond, '1970-01-01', placed_at) as placed_at from orders
+           timestampdiff(microsecond, '1970-01-01', placed_at) as placed_at, version from orders
      where (? is null or orderer = ?) and (? is null or state = ?)
      order by orders.placed_at desc, no desc limit ? offset ?";
 
@@ -36,14 +37,29 @@ pub(super) async fn list_orders(
     list.fetch_all(db.mysql()?).await.map_err(failed)
 }
 
-pub(super) async fn order_now(db: &Database, no: &str) -> Result<Option<OrderNowRow>, DatabaseError> {
-    let read = sqlx::query_as("select orderer, state, version from orders where no = ?").bind(no);
-    read.fetch_optional(db.mysql()?).await.map_err(failed)
+/// Runs a statement that ends with `in` for these keys. The number of placeholders is a power of two, so that few texts are prepared.
+async fn among<R>(db: &Database, sql: &str, keys: &[&str]) -> Result<Vec<R>, DatabaseError>
+where
+    R: for<'r> sqlx::FromRow<'r, sqlx::mysql::MySqlRow> + Send + Unpin,
+{
+    let mut select = sqlx::QueryBuilder::<sqlx::MySql>::new(sql);
+    let last = keys.last().copied().unwrap_or_default();
+    let padded = keys.iter().copied().chain(std::iter::repeat(last)).take(keys.len().next_power_of_two());
+    select.push("(");
+    let mut list = select.separated(", ");
+    padded.for_each(|key| {
+        list.push_bind(key);
+    });
+    select.push(")");
+    select.build_query_as().fetch_all(db.mysql()?).await.map_err(failed)
 }
 
-pub(super) async fn note_now(db: &Database, no: &str) -> Result<Option<i64>, DatabaseError> {
-    let read = sqlx::query_scalar("select version from order_note where order_no = ?").bind(no);
-    read.fetch_optional(db.mysql()?).await.map_err(failed)
+pub(super) async fn orders_now(db: &Database, numbers: &[&str]) -> Result<Vec<OrderNowRow>, DatabaseError> {
+    among(db, "select no, orderer, state, version from orders where no in ", numbers).await
+}
+
+pub(super) async fn notes_now(db: &Database, numbers: &[&str]) -> Result<Vec<(String, i64)>, DatabaseError> {
+    among(db, "select order_no, version from order_note where order_no in ", numbers).await
 }
 
 pub(super) async fn secret(db: &Database, name: &str, value: &str) -> Result<String, Error> {
@@ -87,6 +103,14 @@ const READ_SESSION: &str = "select id, member, epoch, browser, started_at, seen_
 
 pub(super) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
     sqlx::query_as(READ_SESSION).bind(id).fetch_optional(db.mysql()?).await.map_err(failed)
+}
+
+const SESSIONS_NOW: &str = "
+    select s.id, s.member, s.epoch, s.browser, s.started_at, s.seen_at, m.version as member_version
+      from sign_in s join member m on m.id = s.member where s.id in ";
+
+pub(super) async fn sessions_now(db: &Database, ids: &[&str]) -> Result<Vec<SessionNowRow>, DatabaseError> {
+    among(db, SESSIONS_NOW, ids).await
 }
 
 const LIST_SESSIONS: &str = "

@@ -49,6 +49,8 @@ pub struct OrderRow {
     pub total: Money,
     /// When it was placed.
     pub placed_at: Timestamp,
+    /// Its version.
+    pub version: Version,
     /// The person who is editing it.
     pub editing: Option<Holder>,
 }
