@@ -97,8 +97,9 @@ pub(super) fn row(
     let said = editing(f, shop, me, known.state, holders);
     match said.state {
         "OL-1" if shown != Some(known.version) => {
-            let html = format!("{} {}", saved(f, &known, change), show_again(f));
-            flat("OL-8", "changed", "info", Html::trusted(html))
+            let Said { state, html } = flat("OL-8", "changed", "info", saved(f, &known, change));
+            // Beside the words, which may be longer than the cell.
+            Said { state, html: Html::trusted(format!(r#"<span class="news">{html}{}</span>"#, show_again(f))) }
         }
         "OL-1" if freed => flat("OL-7", "free", "check", t.free_now().into()),
         _ => said,
@@ -161,7 +162,7 @@ pub(super) fn changed(f: &Frame, known: &Known, shown: Option<Version>, change: 
     if shown.is_none_or(|shown| shown == known.version) {
         return Html::text("");
     }
-    Html::trusted(format!("<p>{} {}</p>", saved(f, known, change), show_again(f)))
+    Html::trusted(format!("<p><span>{}</span> {}</p>", saved(f, known, change), show_again(f)))
 }
 
 /// Who else looks at the page: their signs, and their names for all. Customers see that somebody of the shop does.
@@ -230,6 +231,6 @@ pub(super) fn lease(f: &Frame, shop: &Shop, holder: Option<&Holder>) -> [Html; 2
 pub(super) fn new_leases(f: &Frame, count: usize) -> Html {
     match count {
         0 => Html::text(""),
-        count => Html::trusted(format!("<p>{} {}</p>", f.t.leases_new(count), show_again(f))),
+        count => Html::trusted(format!("<p><span>{}</span> {}</p>", f.t.leases_new(count), show_again(f))),
     }
 }
