@@ -123,7 +123,8 @@ async fn sign_in(db: &Database, count: usize) -> Outcome<Vec<String>> {
         rows.push(format!("('{id}', '{}', 1, 'open_pages', {now}, {now})", PEOPLE[at % PEOPLE.len()]));
         cookies.push(format!("shop={secret}; lang=ko"));
     }
-    let sql = format!("insert into sign_in (id, member, epoch, browser, started_at, seen_at) values {}", rows.join(", "));
+    let sql =
+        format!("insert into sign_in (id, member, epoch, browser, started_at, seen_at) values {}", rows.join(", "));
     let mut tx = db.begin().await?;
     let sql = sqlx::AssertSqlSafe(sql);
     if db.postgres().is_ok() {
@@ -181,7 +182,10 @@ async fn measure(
     pages.iter().for_each(|page| page.abort());
     editing.abort();
     let [same, new, other] = std::array::from_fn(|at| (after[at] - before[at]) as f64 / seconds);
-    println!("{} open pages for {seconds:.0} s: {same:.0} times 304, {new:.1} times 200, {other:.1} others a second", pages.len());
+    println!(
+        "{} open pages for {seconds:.0} s: {same:.0} times 304, {new:.1} times 200, {other:.1} others a second",
+        pages.len()
+    );
     println!("slowest answer: {:.1} ms", counts.slowest_us.load(Ordering::Relaxed) as f64 / 1_000.0);
     println!("server: {server_cores:.3} of a core");
     match database_cores {
@@ -237,7 +241,8 @@ async fn edits(db: Database, numbers: Vec<OrderNo>) -> Outcome<()> {
             .run(|order: &mut Order| {
                 let mut receiver = order.shipping().receiver().clone();
                 receiver.name = format!("김민지 {at}");
-                let info = ShippingInfo::new(receiver, order.shipping().address().clone(), "").map_err(|_| "invalid")?;
+                let info =
+                    ShippingInfo::new(receiver, order.shipping().address().clone(), "").map_err(|_| "invalid")?;
                 order.change_shipping_info(info).map_err(|_| "refused")
             })
             .await
@@ -251,8 +256,14 @@ async fn edits(db: Database, numbers: Vec<OrderNo>) -> Outcome<()> {
 /// How long the list takes, as an operator and as a customer.
 async fn lists(client: &Client, base: &str, cookies: &[String]) -> Outcome<()> {
     let paths = [
-        "/orders", "/orders?state=Preparing", "/orders?page=2000", "/orders?q=S-0099999", "/orders?q=Emma",
-        "/orders?q=no+such+thing", "/orders?sort=total", "/orders?editing=1",
+        "/orders",
+        "/orders?state=Preparing",
+        "/orders?page=2000",
+        "/orders?q=S-0099999",
+        "/orders?q=Emma",
+        "/orders?q=no+such+thing",
+        "/orders?sort=total",
+        "/orders?only=edited",
     ];
     for path in paths {
         for (who, cookie) in [("operator", 3), ("customer", 0)] {

@@ -6,6 +6,7 @@
 
 mod forms;
 mod mysql;
+mod orders;
 mod postgres;
 mod sessions;
 mod sqlite;
@@ -20,7 +21,11 @@ use tenure::{Database, Error, ValueObject, Version, error::DatabaseError};
 use crate::domain::{MemberId, OrderNo, OrderState};
 use crate::use_cases::{OrderRow, ProductRow};
 
-pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_about, kept_form, mark_saved, saved_form, sweep_forms};
+pub(crate) use forms::{
+    KeptRow, SavedRow, keep_form, kept_about, kept_form, kept_subjects, mark_saved, saved_form, sweep_forms,
+};
+pub(crate) use orders::Asked;
+pub use orders::Sort;
 pub(crate) use sessions::{
     Ended, SessionRow, delete_session, delete_sessions, demo_members, insert_session, knows_browser, list_sessions,
     read_session, remember_browser, sessions_now, sweep_sessions, touch_session,
@@ -48,32 +53,26 @@ pub async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     on!(db, migrate(db))
 }
 
-/// Counts orders, optionally of one member and in one state.
+/// Counts orders.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub async fn count_orders(
-    db: &Database,
-    orderer: Option<&MemberId>,
-    state: Option<OrderState>,
-) -> Result<u64, DatabaseError> {
-    let count = on!(db, count_orders(db, orderer.map(MemberId::as_str), state.map(OrderState::code)))?;
+pub(crate) async fn count_orders(db: &Database, asked: &Asked<'_>) -> Result<u64, DatabaseError> {
+    let count: i64 = on!(db, count_orders(db, asked))?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-/// A page of them, the newest first. A list decides nothing, so it is read without loading aggregates.
+/// A page of them. A list decides nothing, so it is read without loading aggregates.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub async fn list_orders(
+pub(crate) async fn list_orders(
     db: &Database,
-    orderer: Option<&MemberId>,
-    state: Option<OrderState>,
+    asked: &Asked<'_>,
     limit: u32,
     offset: u32,
 ) -> Result<Vec<OrderRow>, DatabaseError> {
-    let (orderer, state) = (orderer.map(MemberId::as_str), state.map(OrderState::code));
-    on!(db, list_orders(db, orderer, state, limit.into(), offset.into()))?.into_iter().map(Listed::order_row).collect()
+    on!(db, list_orders(db, asked, (offset, limit)))?.into_iter().map(Listed::order_row).collect()
 }
 
 /// The versions of these orders, with whom and in which state they are: one statement, without loading the aggregates.

@@ -33,12 +33,12 @@ use crate::clock::Clock;
 use crate::domain::{Invalid, Member, MemberId, Note, Order, OrderError, OrderNo, Product, Role};
 use crate::gate::Gate;
 
-pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
+pub use crate::gate::Person;
+pub use browse::{Only, OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::{Editing, WholeForm};
 pub use first_edit::ShippingForm;
 pub use forms::{Doing, Kept, Once, SavedForm};
 pub use note::{EditingNote, NoteBefore};
-pub use crate::gate::Person;
 pub(crate) use now::Live;
 pub use now::{Known, Leases, NoteNow, OrderNow};
 pub(crate) use passwords::hashed;

@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn viewers_are_the_others_of_the_last_seconds_each_once() {
         let (viewers, no) = (Viewers::default(), OrderNo::new("1").expect("a number"));
-        let at = |seconds| Duration::from_secs(1_000 + seconds);
+        let at = |seconds: u64| Duration::from_secs(1_000 + seconds);
         assert_eq!(viewers.look(&no, &member("park"), at(0)), []);
         assert_eq!(names(&viewers.look(&no, &member("olivia"), at(1))), ["park"]);
         assert_eq!(names(&viewers.look(&no, &member("park"), at(4))), ["olivia"]);

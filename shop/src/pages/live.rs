@@ -143,11 +143,17 @@ pub(super) fn line(f: &Frame, shop: &Shop, verdict: &Verdict<OrderState>, freed:
         ))
     };
     let quiet = |words: &str, icon: &'static str, class: &str| {
-        Html::trusted(format!(r#"<span class="held {class}">{}<span class="words">{}</span></span>"#, Icon(icon), Html::text(words)))
+        Html::trusted(format!(
+            r#"<span class="held {class}">{}<span class="words">{}</span></span>"#,
+            Icon(icon),
+            Html::text(words)
+        ))
     };
     match verdict {
         Verdict::Elsewhere { holder, .. } => Said { state: "OV-3", html: of(holder, "mine", t.you_edit_elsewhere()) },
-        Verdict::Taken { holder, .. } => Said { state: "OV-2", html: of(holder, presence(holder), t.others_can_read()) },
+        Verdict::Taken { holder, .. } => {
+            Said { state: "OV-2", html: of(holder, presence(holder), t.others_can_read()) }
+        }
         Verdict::Frozen(OrderState::Cancelled) => {
             Said { state: "OV-6", html: quiet(t.not_changeable_cancelled(), "info", "nobody") }
         }
@@ -166,11 +172,13 @@ pub(super) fn changed(f: &Frame, known: &Known, shown: Option<Version>, change: 
 }
 
 /// Who else looks at the page: their signs, and their names for all. Customers see that somebody of the shop does.
-pub(super) fn people(f: &Frame, others: &[Person]) -> Html {
+pub(super) fn people(f: &Frame, state: &str, others: &[Person], holders: &[Holder]) -> Html {
     let t = f.t;
     let staff = Owner::new("", t.of_the_shop());
     let mut seen: Vec<&Owner> = Vec::new();
-    for person in others {
+    // Who edits it is said already.
+    let edits = |person: &&Person| holders.iter().any(|holder| holder.owner.id == person.owner.id);
+    for person in others.iter().filter(|person| !edits(person)) {
         let owner = if person.is_staff && !f.is_operator() { &staff } else { &person.owner };
         if seen.iter().all(|known| known.id != owner.id) {
             seen.push(owner);
@@ -184,7 +192,9 @@ pub(super) fn people(f: &Frame, others: &[Person]) -> Html {
     let names = t.names(&shown.iter().map(|owner| owner.name.clone()).collect::<Vec<_>>());
     let names = if seen.len() > NAMED { t.and_more(names, seen.len() - NAMED) } else { names };
     let words = if seen.len() == 1 { t.looking_one(names) } else { t.looking_many(names) };
-    Html::trusted(format!(r#"<span class="people">{faces}<span class="words">{words}</span></span>"#))
+    Html::trusted(format!(
+        r#"<span class="people" data-state="{state}">{faces}<span class="words">{words}</span></span>"#
+    ))
 }
 
 /// The cell of an order that was just read for the list.
@@ -232,5 +242,39 @@ pub(super) fn new_leases(f: &Frame, count: usize) -> Html {
     match count {
         0 => Html::text(""),
         count => Html::trusted(format!("<p><span>{}</span> {}</p>", f.t.leases_new(count), show_again(f))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+    use crate::domain::{Member, MemberId, Role};
+
+    fn frame(role: Role) -> Frame {
+        let (mut parts, ()) = Request::new(()).into_parts();
+        let id = MemberId::new("park").expect("an id");
+        parts.extensions.insert(Member::new(id, "박서연", role, "hash").expect("a member"));
+        Frame::bare(&parts)
+    }
+
+    fn persons(count: usize, is_staff: bool) -> Vec<Person> {
+        (0..count).map(|at| Person { owner: Owner::new(format!("m{at}"), format!("M{at}")), is_staff }).collect()
+    }
+
+    #[test]
+    fn fifty_viewers_are_three_names_and_a_number() {
+        let said = people(&frame(Role::Operator), "OV-4", &persons(50, true), &[]);
+        assert_eq!(said.to_string().matches("class=\"face").count(), NAMED);
+        assert!(said.plain().ends_with("M0, M1, M2 and 47 more are looking at this order"), "{}", said.plain());
+        assert_eq!(people(&frame(Role::Operator), "OV-4", &[], &[]).plain(), "");
+    }
+
+    #[test]
+    fn customers_see_the_staff_as_one() {
+        let said = people(&frame(Role::Customer), "OV-4", &persons(50, true), &[]);
+        assert!(said.plain().ends_with("Somebody at the shop is looking at this order"), "{}", said.plain());
+        assert!(!said.to_string().contains("M0"), "{said}");
     }
 }

@@ -162,7 +162,8 @@ pub(super) fn now(
             told.slot("again", again_label(f, what, false)).page(words.state, None)
         }
         Verdict::Frozen(state) => {
-            let why = if *state == OrderState::Cancelled { t.not_changeable_cancelled() } else { t.not_changeable_shipped() };
+            let why =
+                if *state == OrderState::Cancelled { t.not_changeable_cancelled() } else { t.not_changeable_shipped() };
             told.slot("title", t.order_title(no)).slot("who", flat("info", why, "over")).page("LP-14", None)
         }
         _ => {
@@ -199,7 +200,9 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         words,
     };
     let mut response = match page.f.script {
-        true => problem::told(&page.f, StatusCode::LOCKED, page.f.state, &[page.words.who.clone(), page.words.last.clone()]),
+        true => {
+            problem::told(&page.f, StatusCode::LOCKED, page.f.state, &[page.words.who.clone(), page.words.last.clone()])
+        }
         false => page.f.answer(StatusCode::LOCKED, &page),
     };
     response.headers_mut().insert(RETRY_AFTER, free_in.as_secs().max(1).into());

@@ -82,7 +82,9 @@ pub(super) async fn order(
         let now = shop.order_now(&member, &no).await?;
         let (known, me) = (&now.known, member.owner());
         let told = Now::new(&me, Some(VersionToken::<Order>::new(&no, known.version)), &now.holders);
-        let told = told.state(known.state.code()).slot("people", live::people(&f, &shop.looks_at(&member, &no)));
+        let told = told
+            .state(known.state.code())
+            .slot("people", people(&f, &shop, &member, &no, query.text("page"), &now.holders));
         let shown = shown(&query);
         let is_changed = shown.is_some_and(|shown| shown != known.version);
         let change = if is_changed { shop.made(&no, known).await? } else { None };
@@ -98,7 +100,9 @@ pub(super) async fn order(
                     false => told,
                 }
             }
-            (_, Some(what)) => locked::now(&f, &shop, what, &no, &verdict, told, is_changed.then(|| live::saved(&f, known, change))),
+            (_, Some(what)) => {
+                locked::now(&f, &shop, what, &no, &verdict, told, is_changed.then(|| live::saved(&f, known, change)))
+            }
             _ => told,
         })
     };
@@ -119,6 +123,11 @@ fn over(f: &Frame, refusal: Refusal) -> Response {
     .into_response()
 }
 
+/// Who else looks at the order.
+fn people(f: &Frame, shop: &Shop, member: &Member, no: &OrderNo, page: &str, holders: &[Holder]) -> Html {
+    live::people(f, if page.is_empty() { "OE-3" } else { "OV-4" }, &shop.looks_at(member, no), holders)
+}
+
 async fn note_line(f: &Frame, shop: &Shop, member: &Member, no: &OrderNo) -> Result<Html, Refusal> {
     Ok(live::note_editors(f, &shop.note_now(member, no).await?.holders))
 }
@@ -132,7 +141,8 @@ pub(super) async fn note(
     let told = async {
         let now = shop.note_now(&member, &no).await?;
         let version = now.version.map(|version| VersionToken::<Note>::new(&no, version));
-        Ok(Now::new(&member.owner(), version, &now.holders).slot("people", live::people(&f, &shop.looks_at(&member, &no))))
+        Ok(Now::new(&member.owner(), version, &now.holders)
+            .slot("people", people(&f, &shop, &member, &no, "", &now.holders)))
     };
     answer(&f, &no, told.await, &headers)
 }

@@ -124,6 +124,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
         Ok(refused) => refused.map(|(address, at)| (address, f.at(at))),
         Err(refusal) => return refusal::plain(f, refusal),
     };
-    let page = OrderPage { f, view, url, verdict, line, edit_form, note_form, ship_form, cancel_form, unsaved, refused };
+    let page =
+        OrderPage { f, view, url, verdict, line, edit_form, note_form, ship_form, cancel_form, unsaved, refused };
     Versioned(page.view.order.token(), page.f.answer(StatusCode::OK, &page)).into_response()
 }

@@ -2,6 +2,7 @@
 
 use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
+use super::orders::{Asked, PageOf, select};
 use super::sessions::SessionNowRow;
 use super::{Ended, KeptRow, Listed, OrderNowRow, SavedRow, SessionRow, failed};
 
@@ -9,32 +10,16 @@ pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     db.migrate(&sqlx::migrate!("migrations/sqlite")).await
 }
 
-const COUNT_ORDERS: &str =
-    "select count(*) from orders where (?1 is null or orderer = ?1) and (?2 is null or state = ?2)";
+const LISTED: &str = "no, orderer_name, state, total, placed_at, version";
 
-pub(super) async fn count_orders(
-    db: &Database,
-    orderer: Option<&str>,
-    state: Option<&str>,
-) -> Result<i64, DatabaseError> {
-    let count = sqlx::query_scalar(COUNT_ORDERS).bind(orderer).bind(state);
-    count.fetch_one(db.sqlite()?).await.map_err(failed)
+pub(super) async fn count_orders(db: &Database, asked: &Asked<'_>) -> Result<i64, DatabaseError> {
+    let mut count = select::<sqlx::Sqlite>("count(*)", asked, None);
+    count.build_query_scalar().fetch_one(db.sqlite()?).await.map_err(failed)
 }
 
-const LIST_ORDERS: &str = "
-    select no, orderer_name, state, total, placed_at, version from orders
-     where (?1 is null or orderer = ?1) and (?2 is null or state = ?2)
-     order by placed_at desc, no desc limit ?3 offset ?4";
-
-pub(super) async fn list_orders(
-    db: &Database,
-    orderer: Option<&str>,
-    state: Option<&str>,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<Listed>, DatabaseError> {
-    let list = sqlx::query_as(LIST_ORDERS).bind(orderer).bind(state).bind(limit).bind(offset);
-    list.fetch_all(db.sqlite()?).await.map_err(failed)
+pub(super) async fn list_orders(db: &Database, asked: &Asked<'_>, page: PageOf) -> Result<Vec<Listed>, DatabaseError> {
+    let mut list = select::<sqlx::Sqlite>(LISTED, asked, Some(page));
+    list.build_query_as().fetch_all(db.sqlite()?).await.map_err(failed)
 }
 
 /// A list for `json_each`.
@@ -221,6 +206,12 @@ pub(super) async fn kept_about(
 ) -> Result<Vec<KeptRow>, DatabaseError> {
     let select = sqlx::query_as(KEPT_ABOUT).bind(member).bind(about).bind(since);
     select.fetch_all(db.sqlite()?).await.map_err(failed)
+}
+
+const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = ? and kept_at > ?";
+
+pub(super) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
+    sqlx::query_scalar(KEPT_SUBJECTS).bind(member).bind(since).fetch_all(db.sqlite()?).await.map_err(failed)
 }
 
 const MARK_SAVED: &str = "

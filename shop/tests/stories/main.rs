@@ -10,6 +10,7 @@ mod busy;
 mod editing;
 mod first_edit;
 mod guessing;
+mod list;
 mod merging;
 mod notes;
 mod now;

@@ -125,7 +125,10 @@ async fn a_list_is_told_who_edits_who_saved_and_what_is_free() {
     park.submit(form.with("message", "문 앞에")).await.is(200);
     let row = asks(&olivia, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
     assert!(row.contains("OL-8") && row.contains("박서연</bdi> saved version 2: Order edited"), "{row}");
-    let row = asks(&olivia, &LIST.replace("1.2026-000300", "2.2026-000300"), "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+    let row = asks(&olivia, &LIST.replace("1.2026-000300", "2.2026-000300"), "").await.2["slots"]["row 0"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert!(row.contains("OL-7") && row.contains("Free now"), "{row}");
 }
 
@@ -136,7 +139,10 @@ async fn an_open_order_is_told_who_looks_who_edits_and_what_was_saved() {
         (server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("olivia").await);
     let slot = |told: &Value, name: &str| told["slots"][name].as_str().unwrap().to_owned();
     let (_, tag, told) = asks(&park, PAGE, "").await;
-    assert_eq!((&told["page"]["state"], slot(&told, "people"), slot(&told, "changed")), (&"OV-1".into(), "".into(), "".into()));
+    assert_eq!(
+        (&told["page"]["state"], slot(&told, "people"), slot(&told, "changed")),
+        (&"OV-1".into(), "".into(), "".into())
+    );
     asks(&minji, PAGE, "").await;
     let (status, _, told) = asks(&park, PAGE, &tag).await;
     assert!(status == 200 && slot(&told, "people").contains("김민지</bdi> is looking"), "{told}");
