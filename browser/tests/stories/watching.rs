@@ -172,6 +172,69 @@ async fn page_without_a_connection_says_so_and_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_waits_without_a_connection_is_told_so() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.edits_the_order().await;
+    park.goes_to(&order(ORDER)).await;
+    park.clicks(EDIT).await;
+    park.sees("main[data-state=LP-1][data-live=on]").await;
+    park.gets_nothing_from(&["*/now?*"]).await;
+    park.sees("main[data-state=LP-5][data-live=paused]").await;
+    park.photo("LP-5-paused").await;
+    park.gets_nothing_from(&[]).await;
+    story.deletes_the_order().await;
+    park.clicks("[data-tenure-live-retry]").await;
+    park.sees("main[data-state=LP-18][data-live=over]").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_marks_what_was_typed_and_not_saved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.edits_the_order().await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.waits_until("Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))").await;
+    // The browser asks before, and is told to leave; the draft stays.
+    minji.goes_to("/orders").await;
+    minji.sees(&format!("{ROW} [data-state=OL-14]")).await;
+    minji.photo("list-draft").await;
+    minji.clicks("[data-tenure-drafts]").await;
+    minji.sees(&format!("{ROW} [data-state=OL-14]")).await;
+    assert_eq!(minji.finds::<usize>("document.querySelectorAll('.orders tbody tr').length").await, 1);
+}
+
+/// Not a claim, but what a designer looks at: pages on a phone and in the dark.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_fit_a_phone_while_others_work() {
+    let story = Story::begin().await;
+    let (minji, park, olivia) =
+        (story.person("minji").await, story.reader_of("ko").await, story.person("olivia").await);
+    park.sign_in("park").await;
+    park.has_a_screen_of(390, 844, 2).await;
+    minji.edits_the_order().await;
+    opens(&olivia, &order(ORDER)).await;
+    for (path, name) in [("/orders", "list"), (&*order(ORDER), "order"), ("/locks", "console")] {
+        opens(&park, path).await;
+        let wide: bool = park.finds("document.documentElement.scrollWidth > innerWidth").await;
+        assert!(!wide, "{path} is wider than the phone");
+        park.photo(&format!("phone-{name}")).await;
+    }
+    park.goes_to(&order(ORDER)).await;
+    park.clicks(EDIT).await;
+    park.sees("main[data-state=LP-1][data-live=on]").await;
+    park.photo("phone-waiting").await;
+    minji.types("[name=message]", "Ring twice").await;
+    saves(&minji).await;
+    park.sees("main[data-state=LP-6]").await;
+    park.photo("phone-free").await;
+    let dark = serde_json::json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
+    park.emulates("Emulation.setEmulatedMedia", dark).await;
+    opens(&park, "/orders").await;
+    park.photo("phone-dark-list").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn page_of_a_lost_session_or_order_says_so() {
     let story = Story::begin().await;
     let (park, minji) = (story.person("park").await, story.person("minji").await);

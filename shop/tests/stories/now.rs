@@ -7,7 +7,7 @@ use serde_json::Value;
 use shop::domain::{Member, MemberId, Role};
 use tenure::LockManager;
 
-use super::support::{Browser, ORDER, Server, TTL, order_path, token};
+use super::support::{Browser, Form, ORDER, Server, TTL, order_path, token};
 
 const NOW: &str = "/orders/2026-000300/now";
 const NOTE_NOW: &str = "/orders/2026-000300/note/now";
@@ -130,6 +130,32 @@ async fn a_list_is_told_who_edits_who_saved_and_what_is_free() {
         .unwrap()
         .to_owned();
     assert!(row.contains("OL-7") && row.contains("Free now"), "{row}");
+}
+
+#[tokio::test]
+async fn an_idle_editor_is_said_to_be_idle_everywhere() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save");
+    server.clock.advance(Duration::from_secs(301) - TTL / 2);
+    minji.post("/orders/2026-000300/beat?form=edit", &beat_of(&form, "151000"), &[]).await.is(200);
+    server.clock.advance(TTL / 2);
+    minji.post("/orders/2026-000300/beat?form=edit", &beat_of(&form, "301000"), &[]).await.is(200);
+    let row = asks(&park, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+    assert!(row.contains("OL-5") && row.contains("no input since"), "{row}");
+    let told = asks(&park, PAGE, "").await.2;
+    assert!(told["page"]["state"] == "OV-2" && told["slots"]["line"].as_str().unwrap().contains("held idle"), "{told}");
+    let told = asks(&park, "/orders/2026-000300/now?page=open-edit&v=1", "").await.2;
+    assert_eq!(told["page"]["state"], "LP-2");
+    let told = asks(&park, "/now/locks?l=1.Order.2026-000300", "").await.2;
+    assert!(told["slots"]["who 0"].as_str().unwrap().contains("no input since"), "{told}");
+}
+
+/// The heartbeat of a form whose person has typed nothing for this long.
+fn beat_of<'f>(form: &'f Form, idle_ms: &'f str) -> Vec<(&'static str, &'f str)> {
+    let names = ["csrf", "person", "form_id", "lid", "version"];
+    let fields = names.into_iter().map(|name| (name, form.value(name)));
+    fields.chain([("want", "keep"), ("idle_ms", idle_ms)]).collect()
 }
 
 #[tokio::test]
