@@ -96,10 +96,10 @@ async fn seed(db: &Database, count: usize) -> Outcome<Vec<OrderNo>> {
             let no = OrderNo::new(format!("S-{at:07}"))?;
             let receiver = Receiver { name: "김민지".into(), phone: "010-0000-1234".into() };
             let address = Address { postal_code: "06236".into(), line1: "테헤란로 1".into(), line2: String::new() };
-            let lines = vec![OrderLine::new(1, "주전자 1.5L", Money::won(9_000 + at as u64 % 50_000), 1)?];
+            let lines = vec![OrderLine::new(1, "주전자 1.5L", Money::won(9_000 + at as i64 % 50_000), 1)?];
             let (member, name) = [("minji", "김민지"), ("lee", "Lee Junho"), ("emma", "Emma")][at % 3];
             let placed = now - SignedDuration::from_secs(at as i64 * 60);
-            let shipping = ShippingInfo::new(receiver, address, "")?;
+            let shipping = ShippingInfo::new(receiver, address, "").map_err(|wrong| format!("{wrong:?}"))?;
             let mut order = Order::place(no.clone(), MemberId::new(member)?, name, shipping, lines, placed)?;
             if at % 4 != 0 {
                 order.confirm_payment()?;
