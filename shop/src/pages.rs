@@ -25,6 +25,7 @@ mod history;
 mod icon;
 mod input;
 mod kept;
+mod live;
 mod locked;
 mod locks;
 mod lost;
@@ -90,6 +91,8 @@ pub fn router() -> Router<Shop> {
         .route("/orders/{no}/note/{form}", get(note::show))
         .route("/orders/{no}/note/save", post(note::save))
         .route("/orders/{no}/note/leave", post(note::leave))
+        .route("/now/orders", get(now::orders))
+        .route("/now/locks", get(now::locks))
         .route("/stock", get(stock::show))
         .route("/stock/receive", post(stock::receive))
         .route("/locks", get(locks::show))

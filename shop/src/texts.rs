@@ -14,6 +14,7 @@ mod editing;
 mod frame;
 mod labels;
 mod language;
+mod live;
 mod marked;
 mod markup;
 mod moment;

@@ -62,3 +62,12 @@ export function choices(box) {
 	form.addEventListener("change", show);
 	show();
 }
+
+/** A mark on a list: there is a draft about this in the browser. And the link to all of them, which names them. */
+export function mark(place) {
+	const { person, tenureDraftOf: of, tenureDrafts: name } = place.dataset;
+	const open = drafts().filter((draft) => draft.person === person && !draft.dropped);
+	const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
+	if (of !== undefined) place.hidden = !about.has(of);
+	else if (about.size) place.search = new URLSearchParams([...new URLSearchParams(place.search), ...[...about].map((id) => [name, id])]);
+}

@@ -18,6 +18,7 @@ mod stock;
 mod tabs;
 mod travelling;
 mod typing;
+mod watching;
 mod words;
 
 use browser::{ORDER, Person};

@@ -13,7 +13,7 @@ pub(crate) struct Html(String);
 
 impl Html {
     /// Takes the text as it is. Only for texts that consist of escaped parts.
-    pub(super) fn trusted(html: String) -> Html {
+    pub(crate) fn trusted(html: String) -> Html {
         Html(html)
     }
 

@@ -7,7 +7,7 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 44] = [
+pub const ROUTES: [(&str, &[&str]); 47] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
@@ -20,6 +20,8 @@ pub const ROUTES: [(&str, &[&str]); 44] = [
     ("/favicon.svg", &["GET"]),
     ("/locks", &["GET"]),
     ("/locks/break", &["POST"]),
+    ("/now/locks", &["GET"]),
+    ("/now/orders", &["GET"]),
     ("/orders", &["GET"]),
     ("/orders/{no}", &["GET"]),
     ("/orders/{no}/beat", &["POST"]),
@@ -48,6 +50,7 @@ pub const ROUTES: [(&str, &[&str]); 44] = [
     ("/tenure/form.js", &["GET"]),
     ("/tenure/kept.js", &["GET"]),
     ("/tenure/lease.js", &["GET"]),
+    ("/tenure/live.js", &["GET"]),
     ("/tenure/release", &["POST"]),
     ("/tenure/save.js", &["GET"]),
     ("/tenure/tenure.js", &["GET"]),

@@ -36,7 +36,7 @@ use Who::*;
 /// For each route the status for a stranger (with or without minji's browser), another customer, one with her token, an operator,
 /// and an operator who sends her form. For a redirect it is followed by the status of the next page.
 #[rustfmt::skip]
-const EXPECTED: [(&str, [&str; 5]); 47] = [
+const EXPECTED: [(&str, [&str; 5]); 50] = [
     ("GET /", ["303 /orders", "303 /orders", "303 /orders", "303 /orders", "303 /orders"]),
     ("GET /account", ["303 /sign-in", "200", "200", "200", "200"]),
     ("GET /account/password", ["303 /sign-in", "200", "200", "200", "200"]),
@@ -49,6 +49,8 @@ const EXPECTED: [(&str, [&str; 5]); 47] = [
     ("GET /favicon.svg", ["200", "200", "200", "200", "200"]),
     ("GET /locks", ["303 /sign-in", "403", "403", "200", "200"]),
     ("POST /locks/break", ["401", "403", "403", "303 /locks", "409"]),
+    ("GET /now/locks", ["401", "403", "403", "200", "200"]),
+    ("GET /now/orders", ["401", "200", "200", "200", "200"]),
     ("GET /orders", ["303 /sign-in", "200", "200", "200", "200"]),
     ("GET /orders/{no}", ["303 /sign-in", "404", "404", "200", "200"]),
     ("POST /orders/{no}/beat", ["401", "404", "404", "200", "409"]),
@@ -79,6 +81,7 @@ const EXPECTED: [(&str, [&str; 5]); 47] = [
     ("GET /tenure/form.js", ["200", "200", "200", "200", "200"]),
     ("GET /tenure/kept.js", ["200", "200", "200", "200", "200"]),
     ("GET /tenure/lease.js", ["200", "200", "200", "200", "200"]),
+    ("GET /tenure/live.js", ["200", "200", "200", "200", "200"]),
     ("POST /tenure/release", ["401", "204", "204", "204", "204"]),
     ("GET /tenure/save.js", ["200", "200", "200", "200", "200"]),
     ("GET /tenure/tenure.js", ["200", "200", "200", "200", "200"]),

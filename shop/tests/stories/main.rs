@@ -11,6 +11,7 @@ mod editing;
 mod first_edit;
 mod guessing;
 mod history;
+mod list;
 mod merging;
 mod notes;
 mod now;
