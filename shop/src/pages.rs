@@ -15,11 +15,13 @@ mod both;
 mod commands;
 mod compare;
 mod conflict;
+pub(crate) mod demo;
 mod edit;
 mod fields;
 mod flash;
 mod form;
 mod frame;
+mod front;
 mod icon;
 mod input;
 mod kept;
@@ -48,7 +50,7 @@ use askama::filters::urlencode_strict;
 use axum::Router;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, Uri};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tenure_web::form_id::FormId;
 
@@ -60,7 +62,7 @@ use frame::Frame;
 /// All pages that need the signed-in person.
 pub fn router() -> Router<Shop> {
     Router::new()
-        .route("/", get(|| async { Redirect::to("/orders") }))
+        .route("/", get(front::show))
         .route("/sign-in", get(sign_in::show).post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/account", get(account::show))
@@ -98,6 +100,8 @@ pub fn assets() -> Router<Shop> {
     Router::new()
         .route("/assets/shop.css", get(assets::style))
         .route("/assets/icons.svg", get(assets::icons))
+        .route("/assets/demo.css", get(assets::demo_style))
+        .route("/assets/demo.js", get(assets::demo_script))
         .route("/favicon.svg", get(assets::favicon))
 }
 

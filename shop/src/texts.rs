@@ -10,6 +10,7 @@
 mod account;
 mod conflicts;
 mod console;
+mod demo;
 mod editing;
 mod frame;
 mod labels;
@@ -23,6 +24,7 @@ mod standing;
 mod stock;
 mod words;
 
+pub(crate) use demo::{LockText, StoryText};
 pub(crate) use labels::{field_label, line_of, shown};
 pub(crate) use language::Lang;
 pub(crate) use markup::{Html, Part};

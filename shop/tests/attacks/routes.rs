@@ -7,14 +7,17 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 40] = [
+pub const ROUTES: [(&str, &[&str]); 43] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
     ("/account/sessions/end", &["POST"]),
     ("/account/sign-out-everywhere", &["POST"]),
+    ("/assets/demo.css", &["GET"]),
+    ("/assets/demo.js", &["GET"]),
     ("/assets/icons.svg", &["GET"]),
     ("/assets/shop.css", &["GET"]),
+    ("/demo", &["GET", "POST"]),
     ("/favicon.svg", &["GET"]),
     ("/locks", &["GET"]),
     ("/locks/break", &["POST"]),

@@ -36,14 +36,18 @@ use Who::*;
 /// For each route the status for a stranger (with or without minji's browser), another customer, one with her token, an operator,
 /// and an operator who sends her form. For a redirect it is followed by the status of the next page.
 #[rustfmt::skip]
-const EXPECTED: [(&str, [&str; 5]); 43] = [
-    ("GET /", ["303 /orders", "303 /orders", "303 /orders", "303 /orders", "303 /orders"]),
+const EXPECTED: [(&str, [&str; 5]); 47] = [
+    ("GET /", ["200", "303 /orders", "303 /orders", "303 /orders", "303 /orders"]),
     ("GET /account", ["303 /sign-in", "200", "200", "200", "200"]),
     ("GET /account/password", ["303 /sign-in", "200", "200", "200", "200"]),
     ("POST /account/password", ["401", "422", "403", "422", "409"]),
     ("POST /account/sessions/end", ["401", "303 /account", "403", "303 /account", "409"]),
+    ("GET /assets/demo.css", ["200", "200", "200", "200", "200"]),
+    ("GET /assets/demo.js", ["200", "200", "200", "200", "200"]),
     ("GET /assets/icons.svg", ["200", "200", "200", "200", "200"]),
     ("GET /assets/shop.css", ["200", "200", "200", "200", "200"]),
+    ("GET /demo", ["200", "200", "200", "200", "200"]),
+    ("POST /demo", ["303 /demo#now", "303 /demo#now", "403", "303 /demo#now", "303 /demo#now"]),
     ("GET /favicon.svg", ["200", "200", "200", "200", "200"]),
     ("GET /locks", ["303 /sign-in", "403", "403", "200", "200"]),
     ("POST /locks/break", ["401", "403", "403", "303 /locks", "409"]),
