@@ -96,7 +96,9 @@ async fn demo_shuts_nobody_out() {
                         visitor.clicks(&format!(".ways [value={way}]")).await;
                         visitor.waits_until("document.querySelectorAll('.happened li').length === 0").await;
                         to_its_end(&visitor).await;
-                        visitor.finds::<()>("(document.querySelectorAll('details').forEach((e) => (e.open = true)), null)").await;
+                        visitor
+                            .finds::<()>("(document.querySelectorAll('details').forEach((e) => (e.open = true)), null)")
+                            .await;
                     }
                 }
                 let name = format!("demo-{page}-{language}-{screen}");

@@ -35,9 +35,11 @@ pub(crate) fn lines(act: Act, way: Way, stock: bool) -> Vec<Lines> {
         (Act::Begin(_), Way::With) => &[(FORM, "pub async fn order_form("), (TAKE, "pub(super) fn take(")],
         (Act::Beats(..), _) => &[(ROW, "pub(super) fn keep("), (ROW, "fn keep_until(")],
         (Act::Minutes(_), Way::With) => &[(ROW, "pub(crate) fn alive(")],
-        (Act::Save(..), Way::Without) => {
-            &[(NAIVE, "pub(in crate::demo) async fn change_shipping("), (NAIVE, "async fn save("), (NAIVE, "const UPDATE")]
-        }
+        (Act::Save(..), Way::Without) => &[
+            (NAIVE, "pub(in crate::demo) async fn change_shipping("),
+            (NAIVE, "async fn save("),
+            (NAIVE, "const UPDATE"),
+        ],
         (Act::Ship(_) | Act::Pack, Way::Without) => {
             &[(NAIVE, "pub(in crate::demo) async fn start_shipping("), (NAIVE, "const UPDATE")]
         }
@@ -67,7 +69,8 @@ mod tests {
             for way in [Way::Without, Way::With] {
                 for act in story.steps(way) {
                     let found = lines(*act, way, false).len() + lines(*act, way, true).len();
-                    let needed = matches!(act, Act::Save(..) | Act::Ship(_) | Act::Pack | Act::SaveBoth(_) | Act::Beats(..));
+                    let needed =
+                        matches!(act, Act::Save(..) | Act::Ship(_) | Act::Pack | Act::SaveBoth(_) | Act::Beats(..));
                     assert!(found > 0 || !needed, "{}: {act:?}", story.key);
                 }
             }

@@ -5,7 +5,8 @@ pub(super) fn hidden(page: &str, path: &str) -> Vec<(String, String)> {
     let action = format!("action=\"{path}\"");
     let form = page.split("<form").skip(1).filter_map(|form| form.split("</form>").next());
     let Some(form) = form.filter(|form| form.contains(&action)).next() else { return Vec::new() };
-    let fields = form.split('<').filter(|tag| tag.starts_with("input type=\"hidden\"") || tag.contains("name=\"both\""));
+    let fields =
+        form.split('<').filter(|tag| tag.starts_with("input type=\"hidden\"") || tag.contains("name=\"both\""));
     fields.filter_map(|tag| Some((attribute(tag, "name")?, attribute(tag, "value")?))).collect()
 }
 
@@ -25,7 +26,17 @@ pub(super) fn said(page: &str) -> String {
 }
 
 fn text(html: &str) -> String {
-    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&#34;", "\""), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&"), ("&amp;", "&")];
+    let entities = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&#34;", "\""),
+        ("&#60;", "<"),
+        ("&#62;", ">"),
+        ("&#38;", "&"),
+        ("&amp;", "&"),
+    ];
     entities.into_iter().fold(html.to_owned(), |text, (entity, sign)| text.replace(entity, sign))
 }
 

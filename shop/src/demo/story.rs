@@ -118,15 +118,7 @@ pub(crate) static STORIES: [Story; 8] = [
         lock: Lock::Offline,
         cast: ["minji", "park"],
         without: &[Begin(Left), Look(Right), Ship(Right), Minutes(10), Save(Left, Address)],
-        with: &[
-            Begin(Left),
-            Look(Right),
-            Ship(Right),
-            Beats(Left, 10),
-            Save(Left, Address),
-            Look(Right),
-            Ship(Right),
-        ],
+        with: &[Begin(Left), Look(Right), Ship(Right), Beats(Left, 10), Save(Left, Address), Look(Right), Ship(Right)],
     },
     Story {
         key: "forward",
@@ -140,15 +132,7 @@ pub(crate) static STORIES: [Story; 8] = [
         lock: Lock::Offline,
         cast: ["minji", "park"],
         without: &[Begin(Left), Minutes(6), Begin(Right), Save(Left, Address), Save(Right, Message), Pack],
-        with: &[
-            Begin(Left),
-            Minutes(6),
-            Begin(Right),
-            Save(Left, Address),
-            Save(Right, Message),
-            SaveBoth(Left),
-            Pack,
-        ],
+        with: &[Begin(Left), Minutes(6), Begin(Right), Save(Left, Address), Save(Right, Message), SaveBoth(Left), Pack],
     },
     Story {
         key: "crash",

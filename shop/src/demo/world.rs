@@ -156,7 +156,7 @@ impl World {
         }
         let router = match way {
             Way::With => crate::app(shop, Settings::default()),
-            Way::Without => chapter::app(Naive { pool: db.sqlite()?.clone() }),
+            Way::Without => chapter::app(Naive::open(&url).await.map_err(other)?),
         };
         let [left, right, packer]: [Person; 3] = people.try_into().expect("two persons and a packer");
         Ok(World {
@@ -270,6 +270,9 @@ impl World {
         (person.seen, person.has_form, person.typed) = (Some(seen), has_form, None);
         if begins && self.way == Way::With {
             let beat = self.beat(self.person(side), "take", 0).await?;
+            if !beat.body.contains(r#""mode":"held""#) {
+                return Err(other(std::io::Error::other(format!("the form got no lock: {}", beat.body))));
+            }
             landed.exchanges.extend(beat.exchanges);
         }
         self.happened(act, Some(side), Outcome::Done, address, landed.exchanges).await
@@ -302,7 +305,8 @@ impl World {
         }
         let person = self.person(side);
         let seen = person.seen.as_ref();
-        let (mut address, mut message) = seen.map(|seen| (seen.address.clone(), seen.message.clone())).unwrap_or_default();
+        let (mut address, mut message) =
+            seen.map(|seen| (seen.address.clone(), seen.message.clone())).unwrap_or_default();
         match field {
             Field::Address => address = typed,
             Field::Message => message = typed,
@@ -441,12 +445,16 @@ impl World {
             if body.is_some() {
                 request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
             }
-            let request = request.extension(moment.clone()).body(Body::from(body.unwrap_or_default())).map_err(other)?;
+            let request =
+                request.extension(moment.clone()).body(Body::from(body.unwrap_or_default())).map_err(other)?;
             let response = match self.router.clone().call(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             };
             let status = response.status();
+            if status.is_server_error() {
+                return Err(other(std::io::Error::other(format!("{method} {path} was answered with {status}"))));
+            }
             let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
             let body = to_bytes(response.into_body(), LONGEST_PAGE).await.map_err(other)?;
             let body = String::from_utf8_lossy(&body).into_owned();

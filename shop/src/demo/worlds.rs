@@ -45,7 +45,9 @@ impl Worlds {
         let mut living = self.living();
         living.retain(|_, (used, _)| *used + LEFT_ALONE > now);
         while living.len() >= MOST {
-            let Some(oldest) = living.iter().min_by_key(|(_, (used, _))| *used).map(|(name, _)| name.clone()) else { break };
+            let Some(oldest) = living.iter().min_by_key(|(_, (used, _))| *used).map(|(name, _)| name.clone()) else {
+                break;
+            };
             living.remove(&oldest);
         }
         living.insert(browser.to_owned(), (now, Arc::new(tokio::sync::Mutex::new(world))));

@@ -327,7 +327,9 @@ impl Pane {
         });
         // Its own save has told it of the change.
         let knows = person.told.is_some();
-        let differs = |seen: &OrderRow| seen.no == MINJIS && (&seen.address, &seen.state, &seen.message) != (&now.address, &now.state, &now.message);
+        let differs = |seen: &OrderRow| {
+            seen.no == MINJIS && (&seen.address, &seen.state, &seen.message) != (&now.address, &now.state, &now.message)
+        };
         Pane {
             side: if side == Side::Left { "left" } else { "right" },
             icon: if person.is_operator { "truck" } else { "person" },
@@ -346,13 +348,24 @@ fn state(t: Lang, code: &str) -> &'static str {
 }
 
 fn places(t: Lang, world: &World, pieces: i64) -> Vec<Place> {
-    let place = |drawing, caption, parcel, said| Place { drawing, caption, parcel, said, has_kettle: drawing == "shelf" && pieces > 0 };
+    let place = |drawing, caption, parcel, said| Place {
+        drawing,
+        caption,
+        parcel,
+        said,
+        has_kettle: drawing == "shelf" && pieces > 0,
+    };
     if world.is_about_stock() {
         let promised = |no: &str| world.parcels.iter().any(|parcel| parcel.order == no);
         return vec![
             place("shelf", t.demo_shelf(u64::try_from(pieces).unwrap_or(0)), false, ""),
             place("home", t.demo_minjis_house().into(), promised(MINJIS), t.demo_promise()),
-            place("home", t.demo_lees_house().into(), world.parcels.iter().any(|parcel| parcel.order != MINJIS), t.demo_promise()),
+            place(
+                "home",
+                t.demo_lees_house().into(),
+                world.parcels.iter().any(|parcel| parcel.order != MINJIS),
+                t.demo_promise(),
+            ),
         ];
     }
     let to = world.parcels.first().map(|parcel| parcel.label == world.home);

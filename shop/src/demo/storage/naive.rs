@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use sqlx::SqlitePool;
+use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
 use tokio::sync::Barrier;
 
 /// The service. It shares nothing with tenure but the tables.
 #[derive(Debug, Clone)]
 pub(in crate::demo) struct Naive {
-    pub(in crate::demo) pool: SqlitePool,
+    pool: SqlitePool,
 }
 
 /// Where two requests of the same moment wait, so that both have read before one of them writes.
@@ -53,6 +53,11 @@ const UPDATE: &str = "
     update orders set shipping_address_line1 = ?, shipping_message = ?, state = ? where no = ?";
 
 impl Naive {
+    /// On the file at this address, with connections of its own.
+    pub(in crate::demo) async fn open(url: &str) -> Result<Naive, sqlx::Error> {
+        Ok(Naive { pool: SqlitePoolOptions::new().max_connections(2).connect(url).await? })
+    }
+
     async fn find(&self, no: &str) -> Result<Order, sqlx::Error> {
         sqlx::query_as(FIND).bind(no).fetch_one(&self.pool).await
     }
