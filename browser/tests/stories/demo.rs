@@ -3,7 +3,7 @@
 use browser::{Person, Story};
 
 const NEXT: &str = "#next button";
-const STORY: &str = "main .offer.first button";
+const STORY: &str = "main .start button";
 const WITH: &str = ".ways [value=with]";
 
 /// Presses the button of the next step until the story is over, and returns its verdict.
@@ -23,6 +23,13 @@ async fn whole_picture(visitor: &Person, name: &str, width: u32) {
     visitor.photo(name).await;
 }
 
+/// The README shows it: `docs/pictures`.
+async fn picture_for_the_readme(visitor: &Person, name: &str) {
+    visitor.has_a_screen_of(960, 900, 1).await;
+    visitor.finds::<()>("(scrollTo(0, 0), document.activeElement.blur(), null)").await;
+    visitor.photo(name).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn parcel_goes_to_the_wrong_house_without_tenure_and_to_the_right_one_with_it() {
     let story = Story::begin().await;
@@ -32,7 +39,7 @@ async fn parcel_goes_to_the_wrong_house_without_tenure_and_to_the_right_one_with
     visitor.clicks(STORY).await;
     visitor.sees("main .pane.acts").await;
     assert_eq!(to_its_end(&visitor).await, "The parcel is at the wrong house");
-    visitor.photo("demo-without").await;
+    picture_for_the_readme(&visitor, "demo-without").await;
     visitor.clicks(WITH).await;
     visitor.waits_until("document.querySelectorAll('.happened li').length === 0").await;
     while visitor.finds::<bool>("document.querySelector('#typed') === null").await {
@@ -43,7 +50,7 @@ async fn parcel_goes_to_the_wrong_house_without_tenure_and_to_the_right_one_with
     visitor.types("#typed", "7 Hill Road").await;
     assert_eq!(to_its_end(&visitor).await, "The parcel is at the right house");
     assert!(visitor.reads(".place.here").await.contains("7 Hill Road"));
-    visitor.photo("demo-with").await;
+    picture_for_the_readme(&visitor, "demo-with").await;
     // Its steps are made without loading the page, and by nothing that the policy forbids.
     assert_eq!(visitor.complaints().await, Vec::<String>::new());
 }
@@ -81,7 +88,7 @@ async fn demo_shuts_nobody_out() {
     for language in ["en", "ko"] {
         for (screen, width, height) in [("phone", 360, 740), ("desktop", 1280, 900)] {
             let visitor = story.reader_of(language).await;
-            for page in ["front", "stories", "begun", "without", "with"] {
+            for page in ["front", "stories", "begun", "without", "with", "lunch 3", "tab 4", "sleep 7", "last 3"] {
                 visitor.has_a_screen_of(width, height, 1).await;
                 match page {
                     "front" => visitor.goes_to("/").await,
@@ -92,6 +99,25 @@ async fn demo_shuts_nobody_out() {
                         visitor.clicks(NEXT).await;
                         visitor.sees(".happened li.last").await;
                     }
+                    page if page.contains(' ') => {
+                        let (story, steps) = page.split_once(' ').expect("a story and its steps");
+                        visitor.clicks(&format!(".more [value={story}]")).await;
+                        visitor.waits_until("document.querySelectorAll('.happened li').length === 0").await;
+                        visitor.clicks(WITH).await;
+                        visitor
+                            .waits_until("document.querySelector('.ways [value=with]').ariaPressed === 'true'")
+                            .await;
+                        for _ in 0..steps.parse().expect("a number") {
+                            let is_over: bool = visitor.finds("document.querySelector('.verdict') !== null").await;
+                            let made: u32 = visitor.finds("document.querySelectorAll('.happened li').length").await;
+                            if !is_over {
+                                visitor.clicks(NEXT).await;
+                                visitor
+                                    .waits_until(&format!("document.querySelectorAll('.happened li').length > {made}"))
+                                    .await;
+                            }
+                        }
+                    }
                     way => {
                         visitor.clicks(&format!(".ways [value={way}]")).await;
                         visitor.waits_until("document.querySelectorAll('.happened li').length === 0").await;
@@ -101,7 +127,7 @@ async fn demo_shuts_nobody_out() {
                             .await;
                     }
                 }
-                let name = format!("demo-{page}-{language}-{screen}");
+                let name = format!("demo-{page}-{language}-{screen}").replace(' ', "-");
                 for scheme in ["dark", "light"] {
                     visitor.prefers(scheme).await;
                     found.extend(visitor.violations(&format!("{name}, {scheme}")).await);

@@ -40,7 +40,6 @@ const LONGEST: usize = 60;
 #[derive(Debug, Clone)]
 pub(crate) struct Person {
     pub(crate) login: &'static str,
-    pub(crate) name: &'static str,
     pub(crate) is_operator: bool,
     /// The number of the order on their screen.
     pub(crate) order: &'static str,
@@ -152,7 +151,7 @@ impl World {
         let Story { cast, .. } = &STORIES[story];
         let mut people = Vec::new();
         for (at, login) in cast.iter().chain(["park"].iter()).enumerate() {
-            people.push(arrive(&shop, login, if at == 0 && *login == "olivia" { LEES } else { MINJIS }, lang).await?);
+            people.push(arrive(&shop, login, if at == 0 && *login == "olivia" { LEES } else { MINJIS }).await?);
         }
         let router = match way {
             Way::With => crate::app(shop, Settings::default()),
@@ -335,6 +334,11 @@ impl World {
     async fn saved(&mut self, side: Side, act: Act, landed: Landed) -> Result<(), Error> {
         let outcome = outcome(&landed, self.person(side).order);
         self.answered(side, act, outcome.clone(), &landed);
+        if outcome == Outcome::Done {
+            // It leads to the page of the order.
+            let seen = storage::order(&self.db, self.person(side).order).await?;
+            self.people[side as usize].seen = Some(seen);
+        }
         let address = self.person(side).typed.as_ref().map(|(_, typed)| typed.clone()).unwrap_or_default();
         self.happened(act, Some(side), outcome, address, landed.exchanges).await
     }
@@ -369,7 +373,12 @@ impl World {
         let label = self.answered(side, Act::Ship(side), outcome.clone(), &landed);
         let person = &mut self.people[side as usize];
         match outcome {
-            Outcome::Done => self.parcels.push(Parcel { order: person.order, label: label.clone() }),
+            Outcome::Done => {
+                self.parcels.push(Parcel { order: person.order, label: label.clone() });
+                if let Some(seen) = &mut person.seen {
+                    seen.state = storage::order(&self.db, person.order).await?.state;
+                }
+            }
             // They go back to the order, whose button is still there.
             Outcome::Refused(..) => (person.page, person.path) = before,
         }
@@ -533,7 +542,7 @@ async fn fill(shop: &Shop, lang: Lang) -> Result<(), Error> {
 }
 
 /// A person with a browser in which they are signed in.
-async fn arrive(shop: &Shop, login: &'static str, order: &'static str, lang: Lang) -> Result<Person, Error> {
+async fn arrive(shop: &Shop, login: &'static str, order: &'static str) -> Result<Person, Error> {
     let id = MemberId::new(login).map_err(other)?;
     let member = shop.members.get(&id).await?.expect("everybody was inserted").into_inner();
     let is_operator = member.is_operator();
@@ -541,7 +550,6 @@ async fn arrive(shop: &Shop, login: &'static str, order: &'static str, lang: Lan
     let begun = shop.begin_session(member, &key.known_as(login), "demo").await.map_err(other)?;
     Ok(Person {
         login,
-        name: lang.demo_name(login),
         is_operator,
         order,
         seen: None,

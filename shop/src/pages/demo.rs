@@ -56,7 +56,6 @@ struct Group {
 struct Offer {
     key: &'static str,
     text: &'static StoryText,
-    is_first: bool,
 }
 
 /// A world, as the page shows it.
@@ -68,7 +67,8 @@ struct View {
     /// How many steps were made, and how many there are.
     made: usize,
     steps: usize,
-    clock: Html,
+    /// How many minutes have passed, where that matters.
+    clock: Option<Html>,
     panes: [Pane; 2],
     /// The button that belongs to nobody alone.
     shared: Option<Button>,
@@ -142,7 +142,7 @@ struct Told {
     side: &'static str,
     refused: bool,
     said: Html,
-    clock: Html,
+    clock: Option<Html>,
     version: Option<i64>,
     exchanges: Vec<(String, String)>,
     lines: Vec<Lines>,
@@ -155,7 +155,11 @@ impl DemoPage {
         [(1, t.comic_1()), (2, t.comic_2()), (3, t.comic_3()), (4, t.comic_4())]
     }
 
-    /// The texts of that story.
+    /// The key and the texts of that story.
+    fn parcel_key(&self) -> &'static str {
+        PARCEL
+    }
+
     fn parcel(&self) -> &'static StoryText {
         let at = Story::find(PARCEL).map_or(0, |(at, _)| at);
         self.f.t.demo_story(at)
@@ -236,11 +240,7 @@ async fn act(
 fn groups(t: Lang) -> Vec<Group> {
     let group = |lock| {
         let stories = STORIES.iter().enumerate().filter(|(_, story)| story.lock == lock);
-        let offer = |(at, story): (usize, &Story)| Offer {
-            key: story.key,
-            text: t.demo_story(at),
-            is_first: story.key == PARCEL,
-        };
+        let offer = |(at, story): (usize, &Story)| Offer { key: story.key, text: t.demo_story(at) };
         Group { lock: t.demo_lock(lock), stories: stories.map(offer).collect() }
     };
     [Lock::Pessimistic, Lock::Optimistic, Lock::Offline].map(group).into()
@@ -260,7 +260,7 @@ impl View {
             with,
             made: world.events.len(),
             steps: story.steps(world.way).len(),
-            clock: after(t, world.passed()),
+            clock: minute(t, world, world.passed()),
             panes: [Side::Left, Side::Right].map(|side| Pane::of(t, world, side, &rows.order)),
             shared: next.filter(|(_, act)| owner(*act).is_none()).map(|(at, act)| button(t, at, act, None)),
             places: places(t, world, rows.pieces),
@@ -334,7 +334,7 @@ impl Pane {
             side: if side == Side::Left { "left" } else { "right" },
             icon: if person.is_operator { "truck" } else { "person" },
             role: if person.is_operator { t.operator() } else { t.customer() },
-            title: t.demo_whose(person.name, side, tabs),
+            title: t.demo_whose(t.demo_name(person.login), side, tabs),
             told,
             is_stale: !knows && person.seen.as_ref().is_some_and(differs),
             seen,
@@ -371,7 +371,7 @@ fn places(t: Lang, world: &World, pieces: i64) -> Vec<Place> {
     let to = world.parcels.first().map(|parcel| parcel.label == world.home);
     vec![
         place("warehouse", t.demo_warehouse().into(), to.is_none(), t.demo_parcel()),
-        place("empty", t.demo_old_house(t.demo_old_address()), to == Some(false), t.demo_parcel()),
+        place("vacant", t.demo_old_house(t.demo_old_address()), to == Some(false), t.demo_parcel()),
         place("home", t.demo_new_house(&world.home), to == Some(true), t.demo_parcel()),
     ]
 }
@@ -399,7 +399,7 @@ impl Told {
             _ => None,
         });
         let person = side.map(|side| world.person(side));
-        let (name, is_operator) = person.map_or(("", true), |person| (person.name, person.is_operator));
+        let (name, is_operator) = person.map_or(("", true), |person| (t.demo_name(person.login), person.is_operator));
         let exchanges = event.exchanges.iter().map(|exchange| (exchange.request.clone(), exchange.answer.clone()));
         Told {
             side: match event.side {
@@ -409,7 +409,7 @@ impl Told {
             },
             refused: event.outcome != Outcome::Done,
             said: t.demo_did(event, name, is_operator, world.way),
-            clock: after(t, event.clock),
+            clock: minute(t, world, event.clock),
             version: (world.way == Way::With && !world.is_about_stock()).then_some(event.version),
             exchanges: exchanges.collect(),
             lines: demo::lines(event.act, world.way, world.is_about_stock()),
@@ -417,11 +417,9 @@ impl Told {
     }
 }
 
-fn after(t: Lang, passed: Duration) -> Html {
-    match passed.as_secs() / 60 {
-        0 => t.demo_at_start().into(),
-        minutes => t.demo_minutes_later(minutes),
-    }
+fn minute(t: Lang, world: &World, passed: Duration) -> Option<Html> {
+    let is_about_time = STORIES[world.story].lock == Lock::Offline;
+    is_about_time.then(|| t.demo_clock(passed.as_secs() / 60))
 }
 
 /// Minutes and seconds.

@@ -10,7 +10,7 @@ texts! {
     front_first: "Minji has moved, and changes the address of her order.", "이사한 민지가 주문의 배송지를 새집으로 바꿉니다.";
     front_second:
         "In the same minute Park, who packs the parcels, presses Ship, on a page that still shows the old address.",
-        "바로 그때 운영자 지우는 옛 주소가 그대로 보이는 화면에서 발송을 누릅니다.";
+        "바로 그때 운영자 지우는 옛 주소가 그대로 보이는 화면에서 발송 처리를 누릅니다.";
     front_third:
         "Both are told that all went well, and the parcel goes to the wrong house. tenure is a library for programs in which this \
          cannot happen unseen.",
@@ -21,7 +21,7 @@ texts! {
         "옛 주소가 붙은 택배를 실은 차가 창고를 떠나 텅 빈 옛집으로 간다. 민지는 새집 문 앞에서 기다린다.";
     front_label: "to: old house", "옛집으로";
     see_it_happen: "See it happen", "직접 보기";
-    front_or: "Or walk through the shop yourself, in two browsers:", "가게를 직접 둘러볼 수도 있습니다. 브라우저 두 개로 열어 보세요.";
+    front_or: "Or walk through the shop yourself, in two browsers:", "쇼핑몰을 직접 둘러볼 수도 있습니다. 브라우저 두 개로 열어 보세요.";
     be_the_customer: "Be the customer", "고객으로 들어가기";
     be_the_operator: "Be the operator", "운영자로 들어가기";
 
@@ -29,36 +29,35 @@ texts! {
     demo_lead:
         "Every story here really runs, in a small shop of your own: its own database file, and a clock that you move. First see \
          what goes wrong; then switch tenure on, and do the same again.",
-        "이 이야기들은 실제로 실행됩니다. 방문자마다 작은 가게가 따로 있고, 데이터베이스 파일도 따로, 시계도 직접 움직입니다. 먼저 무엇이 \
+        "이 이야기들은 실제로 실행됩니다. 방문자마다 작은 쇼핑몰이 따로 있고, 데이터베이스 파일도 따로, 시계도 직접 움직입니다. 먼저 무엇이 \
          잘못되는지 보고, tenure를 켜서 똑같이 다시 해 보세요.";
     demo_what_is_a_lock:
         "A lock decides who may change something, and until when. There are three kinds.",
         "잠금은 누가 언제까지 바꿀 수 있는지를 정합니다. 세 가지가 있습니다.";
-    demo_start_here: "Start here", "여기서 시작하세요";
+    demo_start_here: "Start with this story", "이 이야기부터 시작하기";
+    demo_comic_with: "And with tenure?", "tenure가 있으면?";
     demo_in_pictures: "The story in four pictures", "네 장면으로 보는 이야기";
-    comic_1: "Park opens the order and prints the label: 1 Old Street.", "지우가 주문을 열고 송장을 출력합니다. 옛집길 1.";
-    comic_2: "Minji changes the address to 2 New Street. The shop says: saved.", "민지가 주소를 새집길 2로 바꿉니다. 가게가 저장했다고 합니다.";
-    comic_3: "Park presses Ship. The shop says: shipped.", "지우가 발송을 누릅니다. 가게가 발송했다고 합니다.";
+    comic_1: "Park opens the order and prints the label: 1 Old Street.", "지우가 주문을 열고 송장을 출력합니다. 주소는 옛집길 1입니다.";
+    comic_2: "Minji changes the address to 2 New Street. The shop says: saved.", "민지가 주소를 새집길 2로 바꿉니다. 쇼핑몰이 저장했다고 합니다.";
+    comic_3: "Park presses Ship. The shop says: shipped.", "지우가 발송 처리를 누릅니다. 쇼핑몰이 발송했다고 합니다.";
     comic_4: "The parcel stands at 1 Old Street. Nobody lives there any more.", "택배는 옛집길 1에 있습니다. 이제 아무도 살지 않는 집입니다.";
     demo_ended:
         "Your small shop has ended: one lives for half an hour after its last step, and the oldest makes room for new ones. Choose a \
          story, and it begins again.",
-        "사용하던 작은 가게가 끝났습니다. 마지막 단계에서 30분이 지나거나 새 가게에 자리가 필요하면 가장 오래된 가게부터 끝납니다. 이야기를 고르면 \
+        "사용하던 작은 쇼핑몰이 끝났습니다. 마지막 단계에서 30분이 지나거나 새 쇼핑몰에 자리가 필요하면 가장 오래된 쇼핑몰부터 끝납니다. 이야기를 고르면 \
          처음부터 다시 시작합니다.";
     demo_failed:
         "The small shop could not go on: its database did not answer. Choose a story to begin again.",
         "데이터베이스가 응답하지 않아 계속할 수 없습니다. 이야기를 골라 다시 시작하세요.";
-    demo_more: "The other stories", "다른 이야기";
+    demo_all: "All stories", "모든 이야기";
     demo_switch: "The same story", "같은 이야기";
-    demo_with: "with tenure", "tenure와 함께";
+    demo_with: "with tenure", "tenure 사용";
     demo_without: "without tenure", "tenure 없이";
     demo_now_with: "Now the same with tenure", "이제 tenure를 켜고 다시 보기";
     demo_again: "Once more", "다시 한 번";
     demo_next_story(title): "Next story: {title}", "다음 이야기: {title}";
     demo_step(at, of): "Step {at} of {of}", "{of}단계 중 {at}단계";
-    demo_clock(time): "Clock of this world: {time}", "이 가게의 시계: {time}";
-    demo_minutes_later(minutes): "{minutes} minutes after the start", "시작한 지 {minutes}분";
-    demo_at_start: "the start", "시작";
+    demo_clock(minutes): "clock: minute {minutes}", "시계: {minutes}분";
     demo_screen(name): "{name}’s screen", "{name}의 화면";
     demo_tab_1(name): "{name}, first tab", "{name}, 첫 번째 탭";
     demo_tab_2(name): "{name}, second tab", "{name}, 두 번째 탭";
@@ -72,7 +71,7 @@ texts! {
     demo_stale:
         "What this screen cannot show: the order has changed since it was opened.",
         "이 화면에는 보이지 않지만, 연 뒤에 주문이 바뀌었습니다.";
-    demo_shop_says: "The shop says:", "가게의 답:";
+    demo_shop_says: "The shop says:", "쇼핑몰의 답:";
     demo_says_saved: "Saved.", "저장했습니다.";
     demo_says_shipped: "Shipped.", "발송했습니다.";
     demo_says_too_late: "Too late: the parcel has left.", "늦었습니다. 택배가 이미 떠났습니다.";
@@ -86,7 +85,7 @@ texts! {
     demo_lock_row: "The lock", "잠금";
     demo_no_lock_row: "No lock: nobody has reserved this order.", "잠금 없음. 아무도 이 주문을 잡아 두지 않았습니다.";
     demo_no_locks: "Without tenure there is no lock.", "tenure가 없으면 잠금도 없습니다.";
-    demo_version: "Version", "버전";
+    demo_now_version(version): "the order is at version {version}", "주문은 버전 {version}";
     demo_version_unused: "nobody compares it", "아무도 비교하지 않음";
     demo_left: "Time left", "남은 시간";
     demo_lock_over: "over: anybody may take it", "끝남. 누구나 얻을 수 있음";
@@ -111,7 +110,7 @@ texts! {
     do_begin: "Open the form, type the first letter", "양식 열고 입력 시작";
     do_save: "Save", "저장";
     do_save_both: "Save both changes", "두 변경 모두 저장";
-    do_ship: "Ship", "발송";
+    do_ship: "Ship", "발송 처리";
     do_together: "Now: both press in the same moment", "지금! 두 사람이 같은 순간에 누르기";
     do_pack: "A packer ships to the address in the order", "포장 담당자가 주문에 적힌 주소로 발송";
     do_minutes(minutes): "Let {minutes} minutes pass", "{minutes}분 보내기";
@@ -123,18 +122,18 @@ texts! {
     did_begin_with(name):
         "{name} opens the form and types the first letter. With it the shop writes a row into its lock table: this order is {name}’s for five \
          minutes.",
-        "{name}가 양식을 열고 첫 글자를 입력합니다. 그 순간 가게는 잠금 테이블에 행을 하나 씁니다. 이 주문은 5분 동안 {name}의 것입니다.";
+        "{name}가 양식을 열고 첫 글자를 입력합니다. 그 순간 쇼핑몰은 잠금 테이블에 행을 하나 씁니다. 이 주문은 5분 동안 {name}의 것입니다.";
     did_begin_without(name): "{name} opens the form and begins to type. Nobody else can see that.", "{name}가 양식을 열고 입력을 시작합니다. 다른 사람은 알 수 없습니다.";
-    did_save_address(name, address): "{name} saves the new address, {address}. The shop accepts it.", "{name}가 새 주소 ‘{address}’를 저장합니다. 가게가 받아들였습니다.";
-    did_save_message(name): "{name} saves a message for the courier. The shop accepts it.", "{name}가 배송 메시지를 저장합니다. 가게가 받아들였습니다.";
+    did_save_address(name, address): "{name} saves the new address, {address}. The shop accepts it.", "{name}가 새 주소 ‘{address}’를 저장합니다. 쇼핑몰이 받아들였습니다.";
+    did_save_message(name): "{name} saves a message for the courier. The shop accepts it.", "{name}가 배송 메시지를 저장합니다. 쇼핑몰이 받아들였습니다.";
     did_save_both(name): "{name} presses Save both. Both changes are in the order now.", "{name}가 두 변경 모두 저장을 누릅니다. 이제 주문에 두 변경이 다 들어 있습니다.";
     did_save_stale(name): "{name} presses Save. Refused: the order has changed since this form was opened. What was typed is kept.", "{name}가 저장을 누릅니다. 양식을 연 뒤에 주문이 바뀌어 거부되었습니다. 입력한 내용은 그대로 있습니다.";
     did_save_lost(name): "{name} presses Save. Refused: the lock is somebody else’s by now. What was typed is kept.", "{name}가 저장을 누릅니다. 이제 다른 사람의 잠금이라 거부되었습니다. 입력한 내용은 그대로 있습니다.";
     did_save_too_late(name): "{name} presses Save. Refused by the order itself: the parcel has left. All the typing was for nothing.", "{name}가 저장을 누릅니다. 택배가 이미 떠나 거부되었습니다. 입력한 것이 헛수고가 되었습니다.";
-    did_ship(name, address): "{name} presses Ship. The parcel leaves for {address}.", "{name}가 발송을 누릅니다. 택배가 ‘{address}’로 떠납니다.";
-    did_ship_stale(name): "{name} presses Ship. Refused: the order has changed since the label was printed. No parcel leaves.", "{name}가 발송을 누릅니다. 송장을 출력한 뒤에 주문이 바뀌어 거부되었습니다. 택배는 떠나지 않습니다.";
-    did_ship_locked(name): "{name} presses Ship. Refused: somebody is editing this order. No parcel leaves.", "{name}가 발송을 누릅니다. 다른 사람이 이 주문을 수정하고 있어 거부되었습니다. 택배는 떠나지 않습니다.";
-    did_ship_none(name): "{name} presses Ship. The request waits for the other one, then reads the shelf: none is left. Refused.", "{name}가 발송을 누릅니다. 요청은 상대가 끝나기를 기다렸다가 재고를 읽습니다. 남은 것이 없어 거부되었습니다.";
+    did_ship(name, address): "{name} presses Ship. The parcel leaves for {address}.", "{name}가 발송 처리를 누릅니다. 택배가 ‘{address}’로 떠납니다.";
+    did_ship_stale(name): "{name} presses Ship. Refused: the order has changed since the label was printed. No parcel leaves.", "{name}가 발송 처리를 누릅니다. 송장을 출력한 뒤에 주문이 바뀌어 거부되었습니다. 택배는 떠나지 않습니다.";
+    did_ship_locked(name): "{name} presses Ship. Refused: somebody is editing this order. No parcel leaves.", "{name}가 발송 처리를 누릅니다. 다른 사람이 이 주문을 수정하고 있어 거부되었습니다. 택배는 떠나지 않습니다.";
+    did_ship_none(name): "{name} presses Ship. The request waits for the other one, then reads the shelf: none is left. Refused.", "{name}가 발송 처리를 누릅니다. 요청은 상대가 끝나기를 기다렸다가 재고를 읽습니다. 남은 것이 없어 거부되었습니다.";
     did_pack(address): "A packer prints the label from the order, {address}, and ships.", "포장 담당자가 주문에 적힌 주소 ‘{address}’로 송장을 출력하고 발송합니다.";
     did_minutes_with(minutes): "{minutes} minutes pass. Nothing comes from the page that was open, so its lock runs out by itself.", "{minutes}분이 지납니다. 열려 있던 페이지에서 아무 소식이 없어 잠금이 저절로 풀립니다.";
     did_minutes_without(minutes): "{minutes} minutes pass.", "{minutes}분이 지납니다.";
@@ -372,7 +371,7 @@ const EN: [StoryText; 8] = [
 const KO: [StoryText; 8] = [
     StoryText {
         title: "마지막 재고 한 개",
-        about: "주전자는 하나 남았는데 주문은 두 건입니다. 수아와 지우가 같은 순간에 발송을 누릅니다.",
+        about: "주전자는 하나 남았는데 주문은 두 건입니다. 수아와 지우가 같은 순간에 발송 처리를 누릅니다.",
         without: "두 요청 모두 ‘한 개 남음’을 읽고, 둘 다 ‘0개’라고 쓰고, 둘 다 발송했습니다. 고객 두 명에게 주전자 하나를 약속했지만 오류는 어디에도 \
                   없었습니다.",
         with: "먼저 온 요청이 주전자의 행을 잠갔습니다. 다른 요청은 천분의 몇 초 동안 기다렸다가 ‘남은 것 없음’을 읽었습니다. 먼저 온 쪽이 주전자를 \
@@ -383,7 +382,7 @@ const KO: [StoryText; 8] = [
         about: "민지가 이사했습니다. 민지가 주문의 주소를 바꾸는 동안 지우는 이미 송장을 출력해 두었습니다.",
         without: "민지는 저장했다는 말을, 지우는 발송했다는 말을 들었습니다. 송장은 민지가 바꾸기 전의 것이었지만 아무것도 둘을 비교하지 않았습니다. \
                   실수한 사람도 없고, 오류도 어디에도 없었습니다.",
-        with: "민지가 먼저였으므로 민지의 변경이 유효합니다. 지우의 화면은 주문의 버전 1이었고, 민지의 저장으로 버전 2가 되었습니다. 가게는 택배가 \
+        with: "민지가 먼저였으므로 민지의 변경이 유효합니다. 지우의 화면은 주문의 버전 1이었고, 민지의 저장으로 버전 2가 되었습니다. 쇼핑몰은 택배가 \
                나가기 전에 지우의 발송을 거부하고 누가 무엇을 바꿨는지 알려 주었습니다. 지우는 주문을 다시 보았습니다.",
     },
     StoryText {
@@ -398,7 +397,7 @@ const KO: [StoryText; 8] = [
         about: "민지가 같은 양식을 탭 두 개에 열었습니다. 두 번째 탭에서 주소를 바꿉니다. 첫 번째 탭에는 아직 옛 주소가 있고, 거기에서는 메시지를 \
                 추가합니다.",
         without: "양식은 모든 필드를 보냅니다. 첫 번째 탭은 새 메시지와 함께 옛 주소를 보냈고, 민지가 조금 전에 저장한 주소를 스스로 덮어썼습니다.",
-        with: "첫 번째 탭의 양식은 버전 1이었고, 두 번째 탭이 버전 2를 만들었습니다. 가게는 서로 다른 필드가 바뀐 것을 알아차리고, 덮어쓰는 대신 두 변경을 \
+        with: "첫 번째 탭의 양식은 버전 1이었고, 두 번째 탭이 버전 2를 만들었습니다. 쇼핑몰은 서로 다른 필드가 바뀐 것을 알아차리고, 덮어쓰는 대신 두 변경을 \
                모두 저장하자고 제안했습니다.",
     },
     StoryText {

@@ -99,7 +99,7 @@ async fn clock_of_a_world_ends_its_lease_and_moves_nothing_of_the_shop() {
     for _ in 0..3 {
         page = visitor.submit(step(&page).unwrap()).await;
     }
-    page.says("5 minutes after the start").says("over: anybody may take it");
+    page.says("clock: minute 5").says("over: anybody may take it");
     to_its_end(&visitor, page).await;
     assert_eq!((server.held().await, server.order(ORDER).await, server.clock.now()), before);
     assert_eq!(server.order(ORDER).await.0.state(), OrderState::Preparing);
