@@ -25,8 +25,11 @@ async fn whole_picture(visitor: &Person, name: &str, width: u32) {
 
 /// The README shows it: `docs/pictures`.
 async fn picture_for_the_readme(visitor: &Person, name: &str) {
+    visitor.emulates("Emulation.setScrollbarsHidden", serde_json::json!({ "hidden": true })).await;
     visitor.has_a_screen_of(960, 900, 1).await;
     visitor.finds::<()>("(scrollTo(0, 0), document.activeElement.blur(), null)").await;
+    let end: f64 = visitor.finds("document.querySelector('.panes').getBoundingClientRect().bottom").await;
+    visitor.has_a_screen_of(960, end as u32 + 16, 1).await;
     visitor.photo(name).await;
 }
 

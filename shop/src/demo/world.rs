@@ -47,6 +47,8 @@ pub(crate) struct Person {
     pub(crate) seen: Option<OrderRow>,
     /// Whether their form is open.
     pub(crate) has_form: bool,
+    /// Whether they have begun to type, and not saved.
+    pub(crate) is_typing: bool,
     /// What they typed last, and where.
     pub(crate) typed: Option<(Field, String)>,
     /// Their last button, and the answer to it.
@@ -266,7 +268,7 @@ impl World {
         let address = seen.address.clone();
         let person = &mut self.people[side as usize];
         (person.page, person.path, person.told) = (landed.body, landed.path, None);
-        (person.seen, person.has_form, person.typed) = (Some(seen), has_form, None);
+        (person.seen, person.has_form, person.typed, person.is_typing) = (Some(seen), has_form, None, begins);
         if begins && self.way == Way::With {
             let beat = self.beat(self.person(side), "take", 0).await?;
             if !beat.body.contains(r#""mode":"held""#) {
@@ -347,7 +349,7 @@ impl World {
     fn answered(&mut self, side: Side, act: Act, outcome: Outcome, landed: &Landed) -> String {
         let person = &mut self.people[side as usize];
         (person.page, person.path) = (landed.body.clone(), landed.path.clone());
-        person.told = Some((act, outcome));
+        (person.told, person.is_typing) = (Some((act, outcome)), false);
         person.seen.as_ref().map(|seen| seen.address.clone()).unwrap_or_default()
     }
 
@@ -554,6 +556,7 @@ async fn arrive(shop: &Shop, login: &'static str, order: &'static str) -> Result
         order,
         seen: None,
         has_form: false,
+        is_typing: false,
         typed: None,
         told: None,
         cookies: session::cookies(&begun, &key),

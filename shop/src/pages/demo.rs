@@ -78,6 +78,7 @@ struct View {
     order: OrderRow,
     state: &'static str,
     locks: Option<LockView>,
+    no_lock: &'static str,
     pieces: Option<i64>,
     next_story: &'static str,
     next_title: &'static str,
@@ -97,6 +98,8 @@ struct Pane {
     told: Option<(bool, Html)>,
     seen: Option<Seen>,
     is_stale: bool,
+    /// What it says of its own lock; without tenure, that somebody types.
+    typing: Option<Html>,
     button: Option<Button>,
 }
 
@@ -252,16 +255,17 @@ impl View {
         let next = world.next();
         let with = world.way == Way::With;
         let next_story = (world.story + 1) % STORIES.len();
+        let panes = [Side::Left, Side::Right].map(|side| Pane::of(t, world, side, &rows));
         let lock = rows.lock.map(|(row, left)| LockView { row, left: (!left.is_zero()).then(|| clock(left)) });
         View {
             key: story.key,
             text: t.demo_story(world.story),
             lock: t.demo_lock(story.lock),
             with,
-            made: world.events.len(),
+            made: if next.is_some() { world.at } else { story.steps(world.way).len() },
             steps: story.steps(world.way).len(),
             clock: minute(t, world, world.passed()),
-            panes: [Side::Left, Side::Right].map(|side| Pane::of(t, world, side, &rows.order)),
+            panes,
             shared: next.filter(|(_, act)| owner(*act).is_none()).map(|(at, act)| button(t, at, act, None)),
             places: places(t, world, rows.pieces),
             verdict: next.is_none().then(|| Verdict::of(t, world)),
@@ -269,6 +273,12 @@ impl View {
             state: state(t, &rows.order.state),
             order: rows.order,
             locks: lock,
+            no_lock: match (world.way, story.lock) {
+                (Way::Without, _) => t.demo_no_locks(),
+                (Way::With, Lock::Pessimistic) => t.demo_no_row_pessimistic(),
+                (Way::With, Lock::Optimistic) => t.demo_no_row_optimistic(),
+                (Way::With, Lock::Offline) => t.demo_no_row_offline(),
+            },
             pieces: world.is_about_stock().then_some(rows.pieces),
             next_story: STORIES[next_story].key,
             next_title: t.demo_story(next_story).title,
@@ -308,7 +318,8 @@ fn button(t: Lang, at: usize, act: Act, person: Option<&Person>) -> Button {
 }
 
 impl Pane {
-    fn of(t: Lang, world: &World, side: Side, now: &OrderRow) -> Pane {
+    fn of(t: Lang, world: &World, side: Side, rows: &Rows) -> Pane {
+        let now = &rows.order;
         let person = world.person(side);
         let tabs = world.people[0].login == world.people[1].login;
         let mine = world.next().filter(|(_, act)| owner(*act) == Some(side));
@@ -325,18 +336,26 @@ impl Pane {
             is_label: !person.has_form,
             typed: person.typed.clone(),
         });
-        // Its own save has told it of the change.
-        let knows = person.told.is_some();
+        // Whoever was refused has been told.
+        let knows = matches!(person.told, Some((_, Outcome::Refused(..))));
+        let may_end_well = world.next().is_none() && world.way == Way::With;
         let differs = |seen: &OrderRow| {
             seen.no == MINJIS && (&seen.address, &seen.state, &seen.message) != (&now.address, &now.state, &now.message)
+        };
+        let name = t.demo_name(person.login);
+        let left = rows.lock.as_ref().filter(|(lock, left)| lock.owner_id == person.login && !left.is_zero());
+        let typing = match left {
+            Some((_, left)) => Some(t.demo_reserved(name, clock(*left))),
+            None => person.is_typing.then(|| t.demo_typing(name)),
         };
         Pane {
             side: if side == Side::Left { "left" } else { "right" },
             icon: if person.is_operator { "truck" } else { "person" },
             role: if person.is_operator { t.operator() } else { t.customer() },
-            title: t.demo_whose(t.demo_name(person.login), side, tabs),
+            title: t.demo_whose(name, side, tabs),
             told,
-            is_stale: !knows && person.seen.as_ref().is_some_and(differs),
+            is_stale: !knows && !may_end_well && person.seen.as_ref().is_some_and(differs),
+            typing,
             seen,
             button: mine.map(|(at, act)| button(t, at, act, Some(person))),
         }

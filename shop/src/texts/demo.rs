@@ -83,7 +83,15 @@ texts! {
     demo_database: "What the database has now", "지금 데이터베이스에 있는 것";
     demo_order_row: "The order", "주문";
     demo_lock_row: "The lock", "잠금";
-    demo_no_lock_row: "No lock: nobody has reserved this order.", "잠금 없음. 아무도 이 주문을 잡아 두지 않았습니다.";
+    demo_no_row_pessimistic:
+        "A pessimistic lock leaves no row: the database itself holds it, and only until the transaction ends.",
+        "선점 잠금은 행을 남기지 않습니다. 데이터베이스가 직접, 트랜잭션이 끝날 때까지만 잠급니다.";
+    demo_no_row_optimistic:
+        "An optimistic lock has no row: it is the version, in the order itself.",
+        "비선점 잠금에는 따로 행이 없습니다. 주문에 있는 버전이 그 역할을 합니다.";
+    demo_no_row_offline: "No lock yet: nobody has reserved this order.", "아직 잠금이 없습니다. 아무도 이 주문을 잡아 두지 않았습니다.";
+    demo_reserved(name, left): "{name} is editing. Reserved for {left} more", "{name}가 수정하고 있습니다. 남은 시간 {left}";
+    demo_typing(name): "{name} is typing …", "{name}가 입력하고 있습니다 …";
     demo_no_locks: "Without tenure there is no lock.", "tenure가 없으면 잠금도 없습니다.";
     demo_now_version(version): "the order is at version {version}", "주문은 버전 {version}";
     demo_version_unused: "nobody compares it", "아무도 비교하지 않음";
@@ -95,7 +103,7 @@ texts! {
     demo_new_house(address): "{address}: Minji lives here", "{address}: 민지가 사는 집";
     demo_minjis_house: "Minji, who ordered a kettle", "주전자를 주문한 민지";
     demo_lees_house: "Lee, who ordered a kettle", "주전자를 주문한 준호";
-    demo_shelf(pieces): "The shelf: {pieces} kettle", "선반: 주전자 {pieces}개";
+    demo_shelf(pieces): "Kettles on the shelf: {pieces}", "선반에 있는 주전자: {pieces}개";
     demo_parcel: "The parcel is here.", "택배가 여기 있습니다.";
     demo_promise: "Was told: it is on its way.", "발송되었다는 말을 들었습니다.";
 
@@ -356,7 +364,7 @@ const EN: [StoryText; 8] = [
         about: "Minji begins to type, and closes the lid. Six minutes later Park opens the same form, to add a message. Then she opens the \
                 lid and saves.",
         without: "Minji was told: saved. But Park’s form was opened before that and saved after it, with the old address in it.",
-        with: "Her lock had run out, and Park’s lock is the next one: number 2. A save under number 1 is refused, whatever her laptop \
+        with: "Her lock had run out, and Park’s lock is the next one: generation 2. A save under generation 1 is refused, whatever her laptop \
                believes. Her text was kept, and when Park was done, one button saved both.",
     },
     StoryText {

@@ -27,6 +27,7 @@ pub(in crate::demo) async fn order(db: &Database, no: &str) -> Result<OrderRow, 
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub(crate) struct LockRow {
     pub(crate) id: String,
+    pub(crate) owner_id: String,
     pub(crate) owner: String,
     pub(crate) generation: i64,
     /// Milliseconds since 1970.
@@ -35,7 +36,7 @@ pub(crate) struct LockRow {
 }
 
 const LOCK: &str = "
-    select id, owner_name as owner, generation, expires_at, ended <> 0 as ended from tenure_lock where kind = 'Order'";
+    select id, owner_id, owner_name as owner, generation, expires_at, ended <> 0 as ended from tenure_lock where kind = 'Order'";
 
 pub(in crate::demo) async fn lock(db: &Database) -> Result<Option<LockRow>, DatabaseError> {
     sqlx::query_as(LOCK).fetch_optional(db.sqlite()?).await.map_err(failed)
