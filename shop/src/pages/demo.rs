@@ -336,7 +336,7 @@ impl Pane {
             is_label: !person.has_form,
             typed: person.typed.clone(),
         });
-        // Whoever was refused has been told.
+        // A person who was refused has been told.
         let knows = matches!(person.told, Some((_, Outcome::Refused(..))));
         let may_end_well = world.next().is_none() && world.way == Way::With;
         let differs = |seen: &OrderRow| {

@@ -27,10 +27,9 @@ texts! {
 
     demo_title: "Two people, one order", "두 사람, 한 주문";
     demo_lead:
-        "Every story here really runs, in a small shop of your own: its own database file, and a clock that you move. First see \
-         what goes wrong; then switch tenure on, and do the same again.",
-        "이 이야기들은 실제로 실행됩니다. 방문자마다 작은 쇼핑몰이 따로 있고, 데이터베이스 파일도 따로, 시계도 직접 움직입니다. 먼저 무엇이 \
-         잘못되는지 보고, tenure를 켜서 똑같이 다시 해 보세요.";
+        "Every story here really runs, in a small shop that is yours alone. First see what goes wrong. Then switch tenure on, and do \
+         the same again.",
+        "이 이야기들은 나만의 작은 쇼핑몰에서 실제로 실행됩니다. 먼저 무엇이 잘못되는지 보고, tenure를 켜서 똑같이 다시 해 보세요.";
     demo_what_is_a_lock:
         "A lock decides who may change something, and until when. There are three kinds.",
         "잠금은 누가 언제까지 바꿀 수 있는지를 정합니다. 세 가지가 있습니다.";
@@ -77,7 +76,7 @@ texts! {
     demo_says_too_late: "Too late: the parcel has left.", "늦었습니다. 택배가 이미 떠났습니다.";
     demo_happened: "What happened", "무슨 일이 있었나";
     demo_nothing_yet: "Nothing yet: press the button above.", "아직 없습니다. 위의 버튼을 누르세요.";
-    demo_behind: "Behind it", "그 뒤에서";
+    demo_behind: "Behind the scenes", "뒤에서 일어난 일";
     demo_http: "The requests and their answers", "요청과 응답";
     demo_rust: "The Rust that did it", "이 일을 한 Rust 코드";
     demo_database: "What the database has now", "지금 데이터베이스에 있는 것";
