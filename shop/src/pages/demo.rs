@@ -158,14 +158,9 @@ impl DemoPage {
         [(1, t.comic_1()), (2, t.comic_2()), (3, t.comic_3()), (4, t.comic_4())]
     }
 
-    /// The key and the texts of that story.
-    fn parcel_key(&self) -> &'static str {
+    /// The key of that story.
+    fn parcel(&self) -> &'static str {
         PARCEL
-    }
-
-    fn parcel(&self) -> &'static StoryText {
-        let at = Story::find(PARCEL).map_or(0, |(at, _)| at);
-        self.f.t.demo_story(at)
     }
 }
 
@@ -417,8 +412,11 @@ impl Told {
             Act::Beats(side, _) => Some(side),
             _ => None,
         });
+        let tabs = world.people[0].login == world.people[1].login;
         let person = side.map(|side| world.person(side));
-        let (name, is_operator) = person.map_or(("", true), |person| (t.demo_name(person.login), person.is_operator));
+        let is_operator = person.is_none_or(|person| person.is_operator);
+        let name = side.zip(person).map(|(side, person)| t.demo_who(t.demo_name(person.login), side, tabs));
+        let name = name.unwrap_or_else(|| "".into());
         let exchanges = event.exchanges.iter().map(|exchange| (exchange.request.clone(), exchange.answer.clone()));
         Told {
             side: match event.side {
@@ -427,7 +425,7 @@ impl Told {
                 None => "both",
             },
             refused: event.outcome != Outcome::Done,
-            said: t.demo_did(event, name, is_operator, world.way),
+            said: t.demo_did(event, &name, is_operator, world.way),
             clock: minute(t, world, event.clock),
             version: (world.way == Way::With && !world.is_about_stock()).then_some(event.version),
             exchanges: exchanges.collect(),

@@ -14,7 +14,7 @@ texts! {
     front_third:
         "Both are told that all went well, and the parcel goes to the wrong house. tenure is a library for programs in which this \
          cannot happen unseen.",
-        "두 사람 모두 잘 처리되었다는 말을 들었지만, 택배는 엉뚱한 집으로 갑니다. tenure는 이런 일이 모르는 사이에 일어나지 않게 하는 라이브러리입니다.";
+        "두 사람 모두 처리되었다는 안내를 받았지만, 택배는 엉뚱한 집으로 갑니다. tenure는 이런 일이 모르는 사이에 일어나지 않게 하는 라이브러리입니다.";
     front_picture:
         "A van carries the parcel from the warehouse to an empty old house. Its label shows the old address. Minji waits at the \
          door of her new house.",
@@ -35,10 +35,17 @@ texts! {
         "잠금은 누가 언제까지 바꿀 수 있는지를 정합니다. 세 가지가 있습니다.";
     demo_start_here: "Start with this story", "이 이야기부터 시작하기";
     demo_comic_with: "And with tenure?", "tenure가 있으면?";
+    comic_with:
+        "The shop notices that Park’s page is older than the order, and refuses his click before anything leaves. He looks again, \
+         prints the new label, and the parcel goes to the right house.",
+        "쇼핑몰은 지우의 화면이 주문보다 오래되었다는 것을 알아차리고, 택배가 떠나기 전에 발송을 거부합니다. 지우는 주문을 다시 보고 새 송장을 출력하며, \
+         택배는 맞는 집으로 갑니다.";
+    demo_in_tab_1(name): "{name} (first tab)", "{name}(첫 번째 탭)";
+    demo_in_tab_2(name): "{name} (second tab)", "{name}(두 번째 탭)";
     demo_in_pictures: "The story in four pictures", "네 장면으로 보는 이야기";
     comic_1: "Park opens the order and prints the label: 1 Old Street.", "지우가 주문을 열고 송장을 출력합니다. 주소는 옛집길 1입니다.";
-    comic_2: "Minji changes the address to 2 New Street. The shop says: saved.", "민지가 주소를 새집길 2로 바꿉니다. 쇼핑몰이 저장했다고 합니다.";
-    comic_3: "Park presses Ship. The shop says: shipped.", "지우가 발송 처리를 누릅니다. 쇼핑몰이 발송했다고 합니다.";
+    comic_2: "Minji changes the address to 2 New Street. The shop says: saved.", "민지가 주소를 새집길 2로 바꿉니다. 쇼핑몰은 저장했다고 알려 줍니다.";
+    comic_3: "Park presses Ship. The shop says: shipped.", "지우가 발송 처리를 누릅니다. 쇼핑몰은 발송했다고 알려 줍니다.";
     comic_4: "The parcel stands at 1 Old Street. Nobody lives there any more.", "택배는 옛집길 1에 있습니다. 이제 아무도 살지 않는 집입니다.";
     demo_ended:
         "Your small shop has ended: one lives for half an hour after its last step, and the oldest makes room for new ones. Choose a \
@@ -70,7 +77,7 @@ texts! {
     demo_stale:
         "What this screen cannot show: the order has changed since it was opened.",
         "이 화면에는 보이지 않지만, 연 뒤에 주문이 바뀌었습니다.";
-    demo_shop_says: "The shop says:", "쇼핑몰의 답:";
+    demo_shop_says: "The shop says:", "쇼핑몰의 안내:";
     demo_says_saved: "Saved.", "저장했습니다.";
     demo_says_shipped: "Shipped.", "발송했습니다.";
     demo_says_too_late: "Too late: the parcel has left.", "늦었습니다. 택배가 이미 떠났습니다.";
@@ -104,7 +111,7 @@ texts! {
     demo_lees_house: "Lee, who ordered a kettle", "주전자를 주문한 준호";
     demo_shelf(pieces): "Kettles on the shelf: {pieces}", "선반에 있는 주전자: {pieces}개";
     demo_parcel: "The parcel is here.", "택배가 여기 있습니다.";
-    demo_promise: "Was told: it is on its way.", "발송되었다는 말을 들었습니다.";
+    demo_promise: "Was told: it is on its way.", "발송했다는 안내를 받았습니다.";
 
     verdict_right: "The parcel is at the right house", "택배가 맞는 집에 도착했습니다";
     verdict_wrong: "The parcel is at the wrong house", "택배가 엉뚱한 집으로 갔습니다";
@@ -131,17 +138,17 @@ texts! {
          minutes.",
         "{name}가 양식을 열고 첫 글자를 입력합니다. 그 순간 쇼핑몰은 잠금 테이블에 행을 하나 씁니다. 이 주문은 5분 동안 {name}의 것입니다.";
     did_begin_without(name): "{name} opens the form and begins to type. Nobody else can see that.", "{name}가 양식을 열고 입력을 시작합니다. 다른 사람은 알 수 없습니다.";
-    did_save_address(name, address): "{name} saves the new address, {address}. The shop accepts it.", "{name}가 새 주소 ‘{address}’를 저장합니다. 쇼핑몰이 받아들였습니다.";
+    did_save_address(name, address): "{name} saves the new address, {address}. The shop accepts it.", "{name}가 새 주소를 저장합니다. ‘{address}’, 쇼핑몰이 받아들였습니다.";
     did_save_message(name): "{name} saves a message for the courier. The shop accepts it.", "{name}가 배송 메시지를 저장합니다. 쇼핑몰이 받아들였습니다.";
     did_save_both(name): "{name} presses Save both. Both changes are in the order now.", "{name}가 두 변경 모두 저장을 누릅니다. 이제 주문에 두 변경이 다 들어 있습니다.";
     did_save_stale(name): "{name} presses Save. Refused: the order has changed since this form was opened. What was typed is kept.", "{name}가 저장을 누릅니다. 양식을 연 뒤에 주문이 바뀌어 거부되었습니다. 입력한 내용은 그대로 있습니다.";
     did_save_lost(name): "{name} presses Save. Refused: the lock is somebody else’s by now. What was typed is kept.", "{name}가 저장을 누릅니다. 이제 다른 사람의 잠금이라 거부되었습니다. 입력한 내용은 그대로 있습니다.";
     did_save_too_late(name): "{name} presses Save. Refused by the order itself: the parcel has left. All the typing was for nothing.", "{name}가 저장을 누릅니다. 택배가 이미 떠나 거부되었습니다. 입력한 것이 헛수고가 되었습니다.";
-    did_ship(name, address): "{name} presses Ship. The parcel leaves for {address}.", "{name}가 발송 처리를 누릅니다. 택배가 ‘{address}’로 떠납니다.";
+    did_ship(name, address): "{name} presses Ship. The parcel leaves for {address}.", "{name}가 발송 처리를 누릅니다. 택배가 ‘{address}’ 주소로 떠납니다.";
     did_ship_stale(name): "{name} presses Ship. Refused: the order has changed since the label was printed. No parcel leaves.", "{name}가 발송 처리를 누릅니다. 송장을 출력한 뒤에 주문이 바뀌어 거부되었습니다. 택배는 떠나지 않습니다.";
     did_ship_locked(name): "{name} presses Ship. Refused: somebody is editing this order. No parcel leaves.", "{name}가 발송 처리를 누릅니다. 다른 사람이 이 주문을 수정하고 있어 거부되었습니다. 택배는 떠나지 않습니다.";
     did_ship_none(name): "{name} presses Ship. The request waits for the other one, then reads the shelf: none is left. Refused.", "{name}가 발송 처리를 누릅니다. 요청은 상대가 끝나기를 기다렸다가 재고를 읽습니다. 남은 것이 없어 거부되었습니다.";
-    did_pack(address): "A packer prints the label from the order, {address}, and ships.", "포장 담당자가 주문에 적힌 주소 ‘{address}’로 송장을 출력하고 발송합니다.";
+    did_pack(address): "A packer prints the label from the order, {address}, and ships.", "포장 담당자가 주문에 적힌 주소({address})로 송장을 출력하고 발송합니다.";
     did_minutes_with(minutes): "{minutes} minutes pass. Nothing comes from the page that was open, so its lock runs out by itself.", "{minutes}분이 지납니다. 열려 있던 페이지에서 아무 소식이 없어 잠금이 저절로 풀립니다.";
     did_minutes_without(minutes): "{minutes} minutes pass.", "{minutes}분이 지납니다.";
     did_beats(name, minutes):
@@ -186,8 +193,8 @@ impl Lang {
             (Lang::En, Lock::Optimistic) => (
                 "Optimistic lock",
                 "the version decides",
-                "Nobody waits. Each save raises the version of the order; a save or a command on an older version is refused before it \
-                 changes anything.",
+                "Nobody waits. An order has a number, its version, and each save raises it. What comes from a page with an older number is \
+                 refused before it changes anything.",
             ),
             (Lang::En, Lock::Offline) => (
                 "Offline pessimistic lock",
@@ -203,8 +210,8 @@ impl Lang {
             (Lang::Ko, Lock::Optimistic) => (
                 "비선점 잠금",
                 "버전이 결정한다",
-                "아무도 기다리지 않습니다. 저장할 때마다 주문의 버전이 올라가고, 예전 버전을 보고 저장하거나 발송하려 하면 아무것도 바꾸기 전에 \
-                 거부합니다.",
+                "아무도 기다리지 않습니다. 주문에는 버전이라는 번호가 있고, 저장할 때마다 1씩 올라갑니다. 번호가 예전 것인 화면에서 온 요청은 아무것도 \
+                 바꾸기 전에 거부합니다.",
             ),
             (Lang::Ko, Lock::Offline) => (
                 "오프라인 선점 잠금",
@@ -254,7 +261,7 @@ impl Lang {
     }
 
     /// What happened, in plain words.
-    pub(crate) fn demo_did(self, event: &Event, name: &str, is_operator: bool, way: Way) -> Html {
+    pub(crate) fn demo_did(self, event: &Event, name: &Html, is_operator: bool, way: Way) -> Html {
         let address = &event.address;
         match (event.act, &event.outcome) {
             (Act::Look(_), _) if is_operator => self.did_look_operator(name, address),
@@ -288,6 +295,15 @@ impl Lang {
             Outcome::Done => self.demo_says_saved().into(),
             Outcome::Refused(_, said) if said.is_empty() => self.demo_says_too_late().into(),
             Outcome::Refused(_, said) => said.as_str().into(),
+        }
+    }
+
+    /// Who acts, in a sentence.
+    pub(crate) fn demo_who(self, name: &str, side: Side, tabs: bool) -> Html {
+        match side {
+            _ if !tabs => name.into(),
+            Side::Left => self.demo_in_tab_1(name),
+            Side::Right => self.demo_in_tab_2(name),
         }
     }
 
@@ -381,13 +397,13 @@ const KO: [StoryText; 8] = [
         about: "주전자는 하나 남았는데 주문은 두 건입니다. 수아와 지우가 같은 순간에 발송 처리를 누릅니다.",
         without: "두 요청 모두 ‘한 개 남음’을 읽고, 둘 다 ‘0개’라고 쓰고, 둘 다 발송했습니다. 고객 두 명에게 주전자 하나를 약속했지만 오류는 어디에도 \
                   없었습니다.",
-        with: "먼저 온 요청이 주전자의 행을 잠갔습니다. 다른 요청은 천분의 몇 초 동안 기다렸다가 ‘남은 것 없음’을 읽었습니다. 먼저 온 쪽이 주전자를 \
+        with: "먼저 온 요청이 주전자의 행을 잠갔습니다. 다른 요청은 아주 잠깐, 몇 밀리초 동안 기다렸다가 ‘남은 것 없음’을 읽었습니다. 먼저 온 쪽이 주전자를 \
                얻고, 다른 운영자는 바로 그 사실을 압니다.",
     },
     StoryText {
         title: "고객이 주소를 바꾸는 사이에 발송",
         about: "민지가 이사했습니다. 민지가 주문의 주소를 바꾸는 동안 지우는 이미 송장을 출력해 두었습니다.",
-        without: "민지는 저장했다는 말을, 지우는 발송했다는 말을 들었습니다. 송장은 민지가 바꾸기 전의 것이었지만 아무것도 둘을 비교하지 않았습니다. \
+        without: "민지는 저장했다는 안내를, 지우는 발송했다는 안내를 받았습니다. 송장은 민지가 바꾸기 전의 것이었지만 아무것도 둘을 비교하지 않았습니다. \
                   실수한 사람도 없고, 오류도 어디에도 없었습니다.",
         with: "민지가 먼저였으므로 민지의 변경이 유효합니다. 지우의 화면은 주문의 버전 1이었고, 민지의 저장으로 버전 2가 되었습니다. 쇼핑몰은 택배가 \
                나가기 전에 지우의 발송을 거부하고 누가 무엇을 바꿨는지 알려 주었습니다. 지우는 주문을 다시 보았습니다.",
@@ -397,7 +413,7 @@ const KO: [StoryText; 8] = [
         about: "민지는 새 주소를 입력했고 지우는 송장을 출력했습니다. 두 사람이 같은 순간에 버튼을 누릅니다.",
         without: "두 요청 모두 상대가 쓰기 전에 주문을 읽었습니다. 그리고 저마다 가진 사본을 통째로 썼고, 나중에 쓴 쪽이 먼저 쓴 쪽을 지워 버렸습니다.",
         with: "둘 다 버전 1을 가지고 왔고, 버전 1을 버전 2로 바꿀 수 있는 쪽은 하나뿐입니다. 먼저 도착한 쪽이 이겼고, 다른 쪽은 거부되면서 누가 먼저였는지 \
-               들었습니다. 덮어쓴 것은 없습니다. (실제 경쟁입니다. 다시 해 보면 다른 쪽이 이길 수도 있습니다.)",
+               안내받았습니다. 덮어쓴 것은 없습니다. (실제 경쟁입니다. 다시 해 보면 다른 쪽이 이길 수도 있습니다.)",
     },
     StoryText {
         title: "두 번째 탭",
@@ -411,7 +427,7 @@ const KO: [StoryText; 8] = [
         title: "점심 먹으러 간 고객",
         about: "민지가 새 주소를 입력하다가 양식을 열어 둔 채 점심을 먹으러 갑니다. 지우는 발송하려고 합니다.",
         without: "민지가 수정하고 있다는 것을 아무도 볼 수 없었습니다. 지우는 발송했고, 돌아온 민지의 수고는 쓸모없게 되었습니다.",
-        with: "첫 글자와 함께 민지가 주문을 잡아 두었습니다. 지우는 누가 수정하고 있는지 듣고 기다렸습니다. 열려 있는 페이지가 1분마다 잠금을 연장해서 5분이 \
+        with: "첫 글자와 함께 민지가 주문을 잡아 두었습니다. 지우는 누가 수정하고 있는지 안내받고 기다렸습니다. 열려 있는 페이지가 1분마다 잠금을 연장해서 5분이 \
                넘어도 잠금이 이어졌습니다. 민지가 저장하자 지우는 주문을 다시 보고 발송했습니다.",
     },
     StoryText {
@@ -424,7 +440,7 @@ const KO: [StoryText; 8] = [
     StoryText {
         title: "잠든 노트북",
         about: "민지가 입력을 시작하고 노트북을 덮습니다. 6분 뒤 지우가 메시지를 추가하려고 같은 양식을 엽니다. 그때 민지가 노트북을 열고 저장합니다.",
-        without: "민지는 저장했다는 말을 들었습니다. 하지만 지우의 양식은 그 전에 열었고 그 뒤에 저장했으며, 거기에는 옛 주소가 들어 있었습니다.",
+        without: "민지는 저장했다는 안내를 받았습니다. 하지만 지우의 양식은 그 전에 열었고 그 뒤에 저장했으며, 거기에는 옛 주소가 들어 있었습니다.",
         with: "민지의 잠금은 시간이 다 되었고, 지우의 잠금이 그다음인 2세대입니다. 민지의 노트북이 어떻게 알고 있든 1세대로 저장하는 것은 거부합니다. 민지가 \
                입력한 내용은 남아 있었고, 지우가 끝내자 버튼 하나로 둘 다 저장했습니다.",
     },
