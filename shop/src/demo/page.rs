@@ -3,8 +3,8 @@
 /// The hidden fields of the form that is sent to this path, and its button for saving both changes.
 pub(super) fn hidden(page: &str, path: &str) -> Vec<(String, String)> {
     let action = format!("action=\"{path}\"");
-    let form = page.split("<form").skip(1).filter_map(|form| form.split("</form>").next());
-    let Some(form) = form.filter(|form| form.contains(&action)).next() else { return Vec::new() };
+    let mut forms = page.split("<form").skip(1).filter_map(|form| form.split("</form>").next());
+    let Some(form) = forms.find(|form| form.contains(&action)) else { return Vec::new() };
     let fields =
         form.split('<').filter(|tag| tag.starts_with("input type=\"hidden\"") || tag.contains("name=\"both\""));
     fields.filter_map(|tag| Some((attribute(tag, "name")?, attribute(tag, "value")?))).collect()
