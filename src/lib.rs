@@ -6,6 +6,8 @@
 //! [frictions]: https://docs.rs/crate/tenure/latest/source/docs/guide/questions.md
 //! [only-locks]: https://docs.rs/crate/tenure/latest/source/docs/guide/only-locks.md
 //! [chapter]: https://docs.rs/crate/tenure/latest/source/docs/guide/chapter.md
+//! [demo-without]: https://docs.rs/crate/tenure/latest/source/docs/pictures/demo-without.png
+//! [demo-with]: https://docs.rs/crate/tenure/latest/source/docs/pictures/demo-with.png
 //! [guarantees]: https://docs.rs/crate/tenure/latest/source/docs/evidence/guarantees.md
 //! [aggregates]: https://docs.rs/crate/tenure/latest/source/docs/aggregates.md
 //! [locks]: https://docs.rs/crate/tenure/latest/source/docs/locks.md

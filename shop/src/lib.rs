@@ -2,11 +2,13 @@
 //! transactions, stale forms, long edits).
 //!
 //! Read it from the outside in: `main.rs` opens the shop and serves it, [`app`] is the whole web side, [`pages`]
-//! translate between forms and use cases, [`use_cases`] order the steps, [`domain`] decides. SQL is only in [`storage`].
+//! translate between forms and use cases, [`use_cases`] order the steps, [`domain`] decides. SQL is only in [`storage`]; `demo`, the
+//! worlds of `/demo`, has its own.
 
 mod clock;
 pub mod config;
 mod cookies;
+mod demo;
 pub mod domain;
 mod gate;
 mod open;

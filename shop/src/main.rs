@@ -54,7 +54,7 @@ async fn connect(config: &Config) -> Result<Database, DatabaseError> {
 
 fn greet(address: &str, database_url: &str) {
     println!("The shop is open.\n");
-    println!("  http://{address}/            orders (open it in two browsers)");
+    println!("  http://{address}/            what it is about, and the ways in");
     println!("  http://{address}/locks       who is editing what (operators)\n");
     println!("Data: {database_url}.");
 }

@@ -15,12 +15,14 @@ mod both;
 mod commands;
 mod compare;
 mod conflict;
+pub(crate) mod demo;
 mod edit;
 mod face;
 mod fields;
 mod flash;
 mod form;
 mod frame;
+mod front;
 mod history;
 mod icon;
 mod input;
@@ -52,7 +54,7 @@ use askama::filters::urlencode_strict;
 use axum::Router;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, Uri};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tenure_web::form_id::FormId;
 
@@ -64,7 +66,7 @@ use frame::Frame;
 /// All pages that need the signed-in person.
 pub fn router() -> Router<Shop> {
     Router::new()
-        .route("/", get(|| async { Redirect::to("/orders") }))
+        .route("/", get(front::show))
         .route("/sign-in", get(sign_in::show).post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/account", get(account::show))
@@ -108,6 +110,8 @@ pub fn assets() -> Router<Shop> {
         .route("/assets/icons.svg", get(assets::icons))
         .route("/assets/products.svg", get(assets::products))
         .route("/assets/shop-sans-1.woff2", get(assets::font))
+        .route("/assets/demo.css", get(assets::demo_style))
+        .route("/assets/demo.js", get(assets::demo_script))
         .route("/favicon.svg", get(assets::favicon))
 }
 

@@ -82,6 +82,11 @@ pub(crate) fn start(response: &mut Response, session: &NewSession) {
     cookies::leave(response, Cookie { name: SESSION, value: session.reveal(), max_age: HALF_A_DAY });
 }
 
+/// The cookies of a browser with this key in which this session has begun, as it sends them without HTTPS.
+pub(crate) fn cookies(session: &NewSession, key: &BrowserKey) -> String {
+    format!("{SESSION}={}; {BROWSER}={}", session.reveal(), key.reveal())
+}
+
 /// Deletes the cookie of the session.
 pub(crate) fn end(response: &mut Response) {
     cookies::take_away(response, SESSION);

@@ -10,6 +10,7 @@
 mod account;
 mod conflicts;
 mod console;
+mod demo;
 mod editing;
 mod frame;
 mod labels;
@@ -25,6 +26,7 @@ mod standing;
 mod stock;
 mod words;
 
+pub(crate) use demo::{LockText, StoryText};
 pub(crate) use labels::{field_label, line_of, shown};
 pub(crate) use language::Lang;
 pub(crate) use marked::marked;

@@ -44,10 +44,15 @@ pub fn app(shop: Shop, settings: Settings) -> Router {
         .nest("/tenure", tenure_web::leases::router(shop.locks().clone()))
         .layer(from_fn_with_state(door.clone(), session::identify))
         .layer(from_fn(tenure_web::leases::to_its_end));
+    // A step of a story is made to its end.
+    let demo = pages::demo::router()
+        .layer(from_fn_with_state(door.clone(), session::identify))
+        .layer(from_fn(tenure_web::leases::to_its_end));
     let router = Router::new()
         .merge(pages::router())
         .layer(from_fn_with_state(door, session::identify))
         .merge(leaving)
+        .merge(demo)
         // The style sheet and the script need no session.
         .merge(pages::assets())
         .merge(tenure_web::leases::scripts("/tenure"))

@@ -104,8 +104,8 @@ static THEN: [Step; 12] = [
 ];
 
 /// The browser's stories of the quick run; `cargo xtask verify browser` tells all. Those of lost updates, of typed text, of a conflict, of the
-/// last piece in stock, of the lock, of what a page shows while others work; and one walk through all pages with axe-core.
-const STORIES: [&str; 18] = [
+/// last piece in stock, of the lock, of what a page shows while others work, of `/demo`; and one walk through all pages with axe-core.
+const STORIES: [&str; 19] = [
     "typing::every_key_counts_on_coming_back_to_the_tab",
     "typing::text_typed_while_saving_is_the_next_change",
     "tabs::closing_a_duplicated_tab_ends_nothing_of_the_first",
@@ -124,6 +124,7 @@ const STORIES: [&str; 18] = [
     "saving::lost_response_is_retried_and_saves_once",
     "saving::the_form_works_as_a_plain_post_without_scripts",
     "accessible::no_page_in_english_shuts_anybody_out",
+    "demo::parcel_goes_to_the_wrong_house_without_tenure_and_to_the_right_one_with_it",
 ];
 
 /// All steps, in their order.

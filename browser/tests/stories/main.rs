@@ -2,6 +2,7 @@
 
 mod accessible;
 mod account;
+mod demo;
 mod drafts;
 mod elsewhere;
 mod first_edit;

@@ -11,6 +11,8 @@ const STYLE: &str = include_str!("../../assets/shop.css");
 const FONT: &[u8] = include_bytes!("../../assets/font/shop-sans-1.woff2");
 const ICONS: &str = include_str!("../../assets/icons.svg");
 const PRODUCTS: &str = include_str!("../../assets/products.svg");
+const DEMO_STYLE: &str = include_str!("../../assets/demo.css");
+const DEMO_SCRIPT: &str = include_str!("../../assets/demo.js");
 const FAVICON: &str = include_str!("../../assets/favicon.svg");
 
 /// The addresses of the style sheet and of the font change with their content, so browsers may keep them.
@@ -21,12 +23,21 @@ type Asset<T = &'static str> = ([(HeaderName, &'static str); 2], T);
 
 /// Where the style sheet is, with a mark that changes when it does.
 pub(super) fn style_address() -> &'static str {
-    static ADDRESS: LazyLock<String> = LazyLock::new(|| {
-        let mut hasher = DefaultHasher::new();
-        STYLE.hash(&mut hasher);
-        format!("/assets/shop.css?v={:016x}", hasher.finish())
-    });
+    static ADDRESS: LazyLock<String> = LazyLock::new(|| marked("/assets/shop.css", STYLE));
     &ADDRESS
+}
+
+/// The same for the style sheet and the script of the front page and the demo.
+pub(super) fn demo_addresses() -> &'static [String; 2] {
+    static ADDRESSES: LazyLock<[String; 2]> =
+        LazyLock::new(|| [marked("/assets/demo.css", DEMO_STYLE), marked("/assets/demo.js", DEMO_SCRIPT)]);
+    &ADDRESSES
+}
+
+fn marked(address: &str, content: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    format!("{address}?v={:016x}", hasher.finish())
 }
 
 pub(super) async fn style() -> Asset {
@@ -35,6 +46,14 @@ pub(super) async fn style() -> Asset {
 
 pub(super) async fn font() -> Asset<&'static [u8]> {
     ([(CONTENT_TYPE, "font/woff2"), (CACHE_CONTROL, FOR_A_YEAR)], FONT)
+}
+
+pub(super) async fn demo_style() -> Asset {
+    ([(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, FOR_A_YEAR)], DEMO_STYLE)
+}
+
+pub(super) async fn demo_script() -> Asset {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, FOR_A_YEAR)], DEMO_SCRIPT)
 }
 
 pub(super) async fn icons() -> Asset {

@@ -31,7 +31,7 @@ const MOST_LEASES: usize = 50;
 const LONGEST_NEXT: usize = 2_048;
 const LONGEST_LOGIN: usize = 256;
 
-type Accounts = Vec<(String, &'static str, Role)>;
+pub(super) type Accounts = Vec<(String, &'static str, Role)>;
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -66,7 +66,7 @@ impl SignInPage {
 }
 
 /// The demo accounts to show, in the demo.
-async fn accounts(shop: &Shop) -> Accounts {
+pub(super) async fn accounts(shop: &Shop) -> Accounts {
     if !shop.has_demo() {
         return Vec::new();
     }

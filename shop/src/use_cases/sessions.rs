@@ -150,7 +150,7 @@ impl Shop {
     }
 
     /// Begins a session, under the epoch in which the password was checked.
-    pub(super) async fn begin_session(
+    pub(crate) async fn begin_session(
         &self,
         member: Member,
         browser: &str,

@@ -7,16 +7,19 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 47] = [
+pub const ROUTES: [(&str, &[&str]); 50] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
     ("/account/sessions/end", &["POST"]),
     ("/account/sign-out-everywhere", &["POST"]),
+    ("/assets/demo.css", &["GET"]),
+    ("/assets/demo.js", &["GET"]),
     ("/assets/icons.svg", &["GET"]),
     ("/assets/products.svg", &["GET"]),
     ("/assets/shop-sans-1.woff2", &["GET"]),
     ("/assets/shop.css", &["GET"]),
+    ("/demo", &["GET", "POST"]),
     ("/favicon.svg", &["GET"]),
     ("/locks", &["GET"]),
     ("/locks/break", &["POST"]),

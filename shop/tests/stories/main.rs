@@ -7,6 +7,7 @@ mod around;
 mod bad_input;
 mod bounds;
 mod busy;
+mod demo;
 mod editing;
 mod first_edit;
 mod guessing;
