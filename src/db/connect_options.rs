@@ -101,6 +101,14 @@ impl ConnectOptions {
         self.idle.unwrap_or(Duration::from_secs(60))
     }
 
+    /// As [`idle_limit`](Self::idle_limit), for batches of the lock table, which only wait for their own answers: a process that is stopped
+    /// in the middle of one must not keep the rows of many for long.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn idle_limit_of_batches(&self) -> Duration {
+        const LONGEST: Duration = Duration::from_secs(10);
+        Some(self.idle_limit()).filter(|limit| !limit.is_zero()).map_or(LONGEST, |limit| limit.min(LONGEST))
+    }
+
     /// The application's statements, and after them these.
     #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn first(&self, settings: &str) -> String {

@@ -100,13 +100,8 @@ impl Text {
     }
 
     /// A statement with these values.
-    pub(crate) fn with<'v, const N: usize>(&'static self, values: [Bind<'v>; N]) -> Statement<'v> {
-        Statement { source: Source::Fixed(self), values: values.into() }
-    }
-
-    /// As [`with`](Self::with), and one more.
-    pub(crate) fn with_last<'v, const N: usize>(&'static self, values: [Bind<'v>; N], last: Bind<'v>) -> Statement<'v> {
-        Statement { source: Source::Fixed(self), values: values.into_iter().chain([last]).collect() }
+    pub(crate) fn with<'v>(&'static self, values: impl IntoIterator<Item = Bind<'v>>) -> Statement<'v> {
+        Statement { source: Source::Fixed(self), values: values.into_iter().collect() }
     }
 }
 
@@ -159,15 +154,21 @@ impl<'v> From<&'v Value> for Bind<'v> {
     }
 }
 
+impl From<Value> for Bind<'_> {
+    fn from(value: Value) -> Self {
+        Bind::Value(Cow::Owned(value))
+    }
+}
+
 impl From<i64> for Bind<'_> {
     fn from(number: i64) -> Self {
-        Bind::Value(Cow::Owned(Value::Integer(number)))
+        Value::Integer(number).into()
     }
 }
 
 impl From<Option<i64>> for Bind<'_> {
     fn from(number: Option<i64>) -> Self {
-        Bind::Value(Cow::Owned(number.map_or(Value::Null(Kind::Integer), Value::Integer)))
+        number.map_or(Value::Null(Kind::Integer), Value::Integer).into()
     }
 }
 
@@ -179,7 +180,7 @@ impl<'v> From<&'v str> for Bind<'v> {
 
 impl<'v> From<Option<&'v str>> for Bind<'v> {
     fn from(text: Option<&'v str>) -> Self {
-        text.map_or(Bind::Value(Cow::Owned(Value::Null(Kind::Text))), Bind::Text)
+        text.map_or(Value::Null(Kind::Text).into(), Bind::Text)
     }
 }
 
@@ -192,7 +193,12 @@ impl<'v> From<&'v [u8]> for Bind<'v> {
 impl<'v> Bind<'v> {
     /// A part of a key, or null.
     pub(crate) fn key(part: Option<&'v str>) -> Self {
-        part.map_or(Bind::Value(Cow::Owned(Value::Null(Kind::Text))), Bind::Key)
+        part.map_or(Value::Null(Kind::Text).into(), Bind::Key)
+    }
+
+    /// Whether it is null.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Bind::Value(value) if matches!(**value, Value::Null(_)))
     }
 }
 

@@ -77,7 +77,9 @@ impl MySql {
         let checks =
             Checks { variables: server.checked.clone(), volatile: connect.volatile, refusals: refusals.clone() };
         let life = (connect.lifetime(), &silence);
-        let leases = pool(options.clone(), &first(server.for_leases(idle)), CONNECTIONS_FOR_LEASES, &checks, life);
+        let idle_of_batches = connect.idle_limit_of_batches();
+        let session = first(server.session(idle_of_batches));
+        let leases = pool(options.clone(), &session, CONNECTIONS_FOR_LEASES, &checks, life);
         let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, &checks, life);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let pool = pool(options, &first(server.session(idle)), count, &checks, life);
@@ -94,6 +96,7 @@ impl MySql {
             silence,
             refusals,
             idle,
+            idle_of_batches,
             waits: server.waits,
             labels: Labels::default(),
         };
@@ -264,20 +267,6 @@ impl Server {
                 format!("{session}, {}", several_writers::GALERA)
             }
             _ => session,
-        }
-    }
-
-    /// The settings of tenure's own connections that never wait for a lock. MySQL waits for at least a second.
-    fn for_leases(&self, idle: Duration) -> String {
-        let session = self.session(idle);
-        match self.flavour {
-            // Not without any wait: MariaDB 10.11 then answers a statement that skips locked rows with error 1180.
-            Flavour::MariaDb => session,
-            Flavour::MySql if idle.is_zero() => session,
-            Flavour::MySql => {
-                let idle = whole_seconds(idle);
-                format!("{session}, wait_timeout = {idle}, @tenure_idle = {idle}")
-            }
         }
     }
 

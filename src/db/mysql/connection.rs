@@ -36,6 +36,8 @@ pub(crate) struct Connections {
     pub refusals: Refusals,
     /// How long a transaction may be idle before the server ends it.
     pub idle: Duration,
+    /// As `idle`, for batches of the lock table.
+    pub idle_of_batches: Duration,
     /// The server's own limits of waits.
     pub waits: Waits,
     /// The labels of this process's transactions.
@@ -50,34 +52,30 @@ impl Connections {
                 session.close("set autocommit = 1".to_owned()).await.map_err(classify)?;
                 Ok(session)
             }
-            None => self.checkout(&self.pool, left).await,
+            None => self.acquired(checkout::acquire(&self.pool, left), self.idle).await,
         }
     }
 
     /// A connection that had a transaction a moment ago, with its id.
     fn take_recent(&self) -> Option<(Session, Kept)> {
         let (connection, kept) = self.recent.take(&self.silence)?;
-        Some((Session::on(connection, self), kept))
-    }
-
-    /// A connection of one of the pools.
-    async fn checkout(&self, pool: &MySqlPool, left: Duration) -> Result<Session, DatabaseError> {
-        self.acquired(checkout::acquire(pool, left)).await
+        Some((Session::on(connection, self, self.idle), kept))
     }
 
     async fn acquired(
         &self,
         acquire: impl Future<Output = Result<PoolConnection<MySql>, sqlx::Error>>,
+        idle: Duration,
     ) -> Result<Session, DatabaseError> {
         // Boxed: it contains the opening of a connection, and would make every operation as large.
         let connection = self.refusals.or(classify, Box::pin(acquire)).await?;
-        Ok(Session::on(connection, self))
+        Ok(Session::on(connection, self, idle))
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all
     /// of its own.
     pub(crate) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
-        self.acquired(reserve::acquire(&self.pool, &self.alone, patience::left())).await
+        self.acquired(reserve::acquire(&self.pool, &self.alone, patience::left()), self.idle).await
     }
 
     pub(crate) async fn close(&self) {
@@ -87,7 +85,7 @@ impl Connections {
 
     /// A connection that is reserved for leases.
     pub(crate) async fn acquire_for_leases(&self) -> Result<Session, DatabaseError> {
-        self.checkout(&self.leases, patience::left()).await
+        self.acquired(checkout::acquire(&self.leases, patience::left()), self.idle_of_batches).await
     }
 }
 
@@ -167,7 +165,7 @@ impl OpenTransaction {
             (Flavour::MySql, None) => {
                 let told = deadline.tell(Flavour::MySql);
                 // MySQL has no idle limit for transactions, but one for connections.
-                let idle = match connections.idle {
+                let idle = match session.idle() {
                     Duration::ZERO => String::new(),
                     idle => format!(", wait_timeout = {}", whole_seconds(idle)),
                 };

@@ -26,7 +26,7 @@ impl Flavour {
             Flavour::MariaDb => "rollback; set autocommit = 1",
             Flavour::MySql => {
                 "rollback; set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default, \
-                 wait_timeout = cast(coalesce(@tenure_idle, @@global.wait_timeout) as unsigned)"
+                 wait_timeout = default"
             }
         }
     }
@@ -43,7 +43,7 @@ impl Flavour {
             (Flavour::MySql, ..) => {
                 "release savepoint tenure; commit; \
                  set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default, \
-                 wait_timeout = cast(coalesce(@tenure_idle, @@global.wait_timeout) as unsigned)"
+                 wait_timeout = default"
             }
         }
     }

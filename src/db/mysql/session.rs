@@ -85,8 +85,8 @@ pub(crate) struct Session {
 
 impl Session {
     /// Takes over a connection of a pool.
-    pub(crate) fn on(connection: PoolConnection<MySql>, connections: &Connections) -> Self {
-        let Connections { flavour, ref silence, idle, .. } = *connections;
+    pub(crate) fn on(connection: PoolConnection<MySql>, connections: &Connections, idle: Duration) -> Self {
+        let Connections { flavour, ref silence, .. } = *connections;
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {
             connection,
@@ -105,6 +105,11 @@ impl Session {
 
     pub(crate) fn flavour(&self) -> Flavour {
         self.flavour
+    }
+
+    /// The server's idle limit for its transactions; zero: none.
+    pub(crate) fn idle(&self) -> Duration {
+        self.idle
     }
 
     /// Whether the application used the connection, so that errors may have been swallowed.

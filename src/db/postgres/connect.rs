@@ -66,7 +66,7 @@ impl super::Postgres {
         let (options, second) = reachable(address, &connect).await?;
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let silence = Silence::default();
-        let main = SetUp::of(&connect, SESSION, Refusals::default());
+        let main = SetUp::of(&connect, SESSION, connect.idle_limit(), Refusals::default());
         let pool = pool(options.clone(), count, &main, &silence);
         let (version, settings) = look(second, &main).await?;
         if settings.iter().any(is_standby) {
@@ -85,7 +85,7 @@ impl super::Postgres {
             batches: self::pool(
                 options.clone(),
                 FOR_BATCHES,
-                &SetUp::of(&connect, BATCHES, main.refusals.clone()),
+                &SetUp::of(&connect, BATCHES, connect.idle_limit_of_batches(), main.refusals.clone()),
                 &silence,
             ),
             alone: self::pool(options, reserve::CONNECTIONS, &main, &silence),
@@ -99,7 +99,7 @@ impl super::Postgres {
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
     let (options, second) = reachable(Address::Url(url), &connect).await?;
-    let set_up = SetUp { examines: true, ..SetUp::of(&connect, SESSION, Refusals::default()) };
+    let set_up = SetUp { examines: true, ..SetUp::of(&connect, SESSION, connect.idle_limit(), Refusals::default()) };
     let pool = pool(options.clone(), CONNECTIONS, &set_up, &Silence::default());
     let transport = transport::used(&pool, &options).await?;
     let (version, settings) = look(second, &set_up).await?;
@@ -233,8 +233,8 @@ pub(crate) struct SetUp {
 }
 
 impl SetUp {
-    fn of(connect: &ConnectOptions, session: &str, refusals: Refusals) -> Self {
-        let idle = format!("set idle_in_transaction_session_timeout = {}", millis(connect.idle_limit()));
+    fn of(connect: &ConnectOptions, session: &str, idle: Duration, refusals: Refusals) -> Self {
+        let idle = format!("set idle_in_transaction_session_timeout = {}", millis(idle));
         let text = format!("{}; {idle}; {CLIENTS}; {PINNED}; {SETTINGS}", connect.first(session)).into();
         SetUp { text, volatile: connect.volatile, examines: false, lifetime: connect.lifetime(), refusals }
     }

@@ -24,7 +24,8 @@ impl Rows {
     }
 
     pub(crate) fn of_key(&self, key: &LockKey) -> impl Iterator<Item = &LeaseRow> {
-        self.leases.values().filter(move |row| row.place.key == *key)
+        let rows = self.leases.range(Place::exclusive(key)..);
+        rows.take_while(move |(place, _)| place.key == *key).map(|(_, row)| row)
     }
 
     pub(crate) fn of_lock(&self, lock: &[u8]) -> Option<&LeaseRow> {

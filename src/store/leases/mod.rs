@@ -5,6 +5,7 @@
 //! what would have to wait is left to be sent alone.
 
 mod found;
+mod list;
 mod read;
 mod rows;
 mod sweep;

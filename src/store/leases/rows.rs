@@ -1,11 +1,10 @@
 //! The tables of leases: the statements that look at rows, lock them, and write them.
 //!
-//! A statement covers any number of rows: they are one parameter, a list in JSON.
+//! A statement covers any number of rows.
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
+use crate::aggregate::value::{Kind, Value};
 use crate::db::columns::{Columns, there};
 use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Statement, Text};
 use crate::error::DatabaseError;
@@ -13,8 +12,9 @@ use crate::lease::LockKey;
 use crate::lease::engine::{LeaseRow, Past, Place};
 use crate::lease::operations::LockHash;
 use crate::store::leases::found::Strength;
+use crate::store::leases::list::{Listed, Source, listed};
 use crate::store::leases::read::{lease, past};
-use crate::store::leases::write::{PlaceJson, Writes, hex, json};
+use crate::store::leases::write::{self, Writes};
 
 /// The columns of the lock table, as [`lease`] reads them.
 pub(in crate::store) const LEASE: [Column; 17] = [
@@ -61,33 +61,7 @@ const PAST: [Column; 17] = [
 const PLACE: &[Column] = LEASE.split_at(3).0;
 const FLOOR: [Column; 2] = [Column::key("kind"), Column::number("generation")];
 const ASKED: [Column; 3] = [Column::key("kind"), Column::key("id"), Column::bytes("lock_hash")];
-
-/// A text for a list: `$1` is the list.
-///
-/// A database plans a statement for the number of its rows. One row has a text of its own, in which the number stands: PostgreSQL would
-/// otherwise plan each execution anew, because it expects more rows of a parameter.
-struct Listed {
-    one: Text,
-    many: Text,
-}
-
-/// The texts of a list, made with the place of its number.
-macro_rules! listed {
-    ($name:ident, $count:literal, $make:path) => {
-        static $name: Listed =
-            Listed { one: Text::made(|sheet| $make(sheet, "1")), many: Text::made(|sheet| $make(sheet, $count)) };
-    };
-}
-
-impl Listed {
-    /// For a list of this length. The number is the last parameter.
-    fn with<'v, const N: usize>(&'static self, values: [Bind<'v>; N], count: i64) -> Statement<'v> {
-        match count {
-            1 => self.one.with(values),
-            _ => self.many.with_last(values, count.into()),
-        }
-    }
-}
+const LOCK_HASH: &[Column] = ASKED.split_at(2).1;
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -111,47 +85,40 @@ impl<'o> Asked<'o> {
     pub(super) fn key(key: &'o LockKey) -> Self {
         Asked { key: Some(key), lock: None }
     }
-}
 
-#[derive(Serialize)]
-struct AskedJson<'o> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'o str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'o str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lock_hash: Option<String>,
-}
-
-impl<'o> From<&Asked<'o>> for AskedJson<'o> {
-    fn from(asked: &Asked<'o>) -> Self {
-        let Asked { key, lock } = *asked;
-        AskedJson { kind: key.map(LockKey::kind), id: key.map(LockKey::id), lock_hash: lock.map(|lock| hex(lock)) }
+    fn values(&self) -> Vec<Bind<'o>> {
+        let (kind, id) = (self.key.map(LockKey::kind), self.key.map(LockKey::id));
+        let lock = self.lock.map_or(Value::Null(Kind::Bytes).into(), |lock| Bind::Bytes(lock));
+        vec![Bind::key(kind), Bind::key(id), lock]
     }
 }
 
-fn look_text(sheet: &Sheet, count: &str) -> String {
+fn look_text(asked: &Source<'_>) -> String {
     format!(
-        "select {{now $2}} as clock, {{key swept.kind}} as swept, swept.generation as floor, {}, {}, {}
+        "select {{now $1}} as clock, {{key swept.kind}} as swept, swept.generation as floor, {}, {}, {}
            from {}
-           left join tenure_lock as l on l.kind = new.kind and l.id = new.id
-           left join tenure_lock as other on other.lock_hash = new.lock_hash
-           left join tenure_lock_history as past on past.lock_hash = new.lock_hash
-           left join tenure_lock_floor as swept on swept.kind = new.kind",
-        Column::read(&LEASE, "l.", "", sheet),
-        Column::read(&LEASE, "other.", "other_", sheet),
-        Column::read(&PAST, "past.", "past_", sheet),
-        (sheet.list)("$1", count, &ASKED),
+           left join tenure_lock as l on {}
+           left join tenure_lock as other on {}
+           left join tenure_lock_history as past on {}
+           left join tenure_lock_floor as swept on {}",
+        Column::read(&LEASE, "l.", "", asked.sheet),
+        Column::read(&LEASE, "other.", "other_", asked.sheet),
+        Column::read(&PAST, "past.", "past_", asked.sheet),
+        asked.list().unwrap_or_else(|| "(select 1 as one) as new".to_owned()),
+        asked.equals("l.", &ASKED[..2]),
+        asked.equals("other.", &ASKED[2..]),
+        asked.equals("past.", &ASKED[2..]),
+        asked.equals("swept.", &ASKED[..1]),
     )
 }
-listed!(LOOK, "$3", look_text);
+listed!(LOOK, &ASKED, 2, look_text);
 
 /// Reads the rows of keys, and for lock ids their rows and their entries in the history, and the floors of the types. Takes no lock.
 pub(super) async fn look(db: &mut Connection, asked: &[Asked<'_>]) -> Result<Read, DatabaseError> {
-    let Some((list, count)) = json::<_, AskedJson<'_>>(asked) else { return Ok(Read::default()) };
-    let rows = db.read(LOOK.with([Bind::Text(&list), db.now()], count), RowLock::None).await?;
+    let rows: Vec<_> = asked.iter().map(Asked::values).collect();
+    let Some(statement) = LOOK.with(Some(db.now()), &rows) else { return Ok(Read::default()) };
     let mut read = Read::default();
-    for row in &rows {
+    for row in &db.read(statement, RowLock::None).await? {
         read.tell(row)?;
         row.get(|row| {
             if row.bytes("lock_hash")?.is_some() {
@@ -180,62 +147,62 @@ impl Read {
     }
 }
 
-/// The text that selects rows `l` of the lock table, and the time as `clock`; `$2` is that of [`Connection::now`].
+/// The text that selects rows `l` of the lock table, and the time as `clock`; `$1` is that of [`Connection::now`].
 pub(super) fn select(sheet: &Sheet, rows: &str) -> String {
     let columns = Column::read(&LEASE, "l.", "", sheet);
     match &sheet.row_locks {
-        Some(locks) => (locks.with_clock)(&columns, rows, "$2"),
-        None => format!("select {{now $2}} as clock, {columns} from {rows}"),
+        Some(locks) => (locks.with_clock)(&columns, rows, "$1"),
+        None => format!("select {{now $1}} as clock, {columns} from {rows}"),
     }
 }
 
-/// By their primary key, so that no index is locked in which others search. In the order of the keys, so that two sessions cannot
-/// deadlock.
-fn lock_text(sheet: &Sheet, count: &str) -> String {
-    let list = (sheet.list)("$1", count, PLACE);
-    match sheet.slow_subqueries {
-        true => select(
-            sheet,
-            &format!(
-                "{list} straight_join tenure_lock as l force index (primary)
-                     on l.kind = new.kind and l.id = new.id and l.slot = new.slot"
-            ),
+/// The rows `l` of these places, by their primary key, so that no index is locked in which others search. In the order of the keys, so that
+/// two sessions cannot deadlock.
+fn lock_text(places: &Source<'_>) -> String {
+    let rows = match places.list() {
+        None => format!("tenure_lock as l where {}", places.equals("l.", PLACE)),
+        Some(list) if places.sheet.slow_subqueries => joined(&list, places),
+        Some(list) => format!(
+            "tenure_lock as l where (l.kind, l.id, l.slot) in (select new.kind, new.id, new.slot from {list})
+              order by l.kind, l.id, l.slot"
         ),
-        false => select(
-            sheet,
-            &format!(
-                "tenure_lock as l where (l.kind, l.id, l.slot) in (select new.kind, new.id, new.slot from {list})
-                  order by l.kind, l.id, l.slot"
-            ),
-        ),
-    }
+    };
+    select(places.sheet, &rows)
 }
-listed!(LOCK_PLACES, "$3", lock_text);
+listed!(LOCK_PLACES, PLACE, 2, lock_text);
+
+/// Where a subquery would run for each row, rows `l` are found by a join. The primary key is forced: a scan of a small table would wait for
+/// the rows of others.
+fn joined(list: &str, places: &Source<'_>) -> String {
+    format!("{list} straight_join tenure_lock as l force index (primary) on {}", places.equals("l.", PLACE))
+}
 
 /// Where a search locks the index that it uses, a subquery finds the primary keys first, without a lock. A row may belong to another lock id
 /// by the time at which it is locked.
-fn lock_ids_text(sheet: &Sheet, count: &str) -> String {
-    let list = (sheet.list)("$1", count, &[ASKED[2]]);
-    match sheet.slow_subqueries {
-        true => select(
-            sheet,
-            &format!(
-                "(select found.kind, found.id, found.slot
-                    from {list} straight_join tenure_lock as found on found.lock_hash = new.lock_hash
-                   order by found.kind, found.id, found.slot limit {count}) as place
+fn lock_ids_text(locks: &Source<'_>) -> String {
+    let lock = locks.value("lock_hash");
+    let rows = match (locks.sheet.slow_subqueries, locks.list()) {
+        (true, list) => {
+            let found = list.map_or_else(
+                || format!("tenure_lock as found where found.lock_hash = {lock}"),
+                |list| format!("{list} straight_join tenure_lock as found on found.lock_hash = {lock}"),
+            );
+            format!(
+                "(select found.kind, found.id, found.slot from {found}
+                   order by found.kind, found.id, found.slot limit {}) as place
                  straight_join tenure_lock as l force index (primary)
-                     on l.kind = place.kind and l.id = place.id and l.slot = place.slot"
-            ),
-        ),
-        false => select(
-            sheet,
-            &format!(
-                "tenure_lock as l where l.lock_hash in (select new.lock_hash from {list}) order by l.kind, l.id, l.slot"
-            ),
-        ),
-    }
+                     on l.kind = place.kind and l.id = place.id and l.slot = place.slot",
+                locks.count()
+            )
+        }
+        (false, None) => format!("tenure_lock as l where l.lock_hash = {lock}"),
+        (false, Some(list)) => {
+            format!("tenure_lock as l where l.lock_hash in (select {lock} from {list}) order by l.kind, l.id, l.slot")
+        }
+    };
+    select(locks.sheet, &rows)
 }
-listed!(LOCK_IDS, "$3", lock_ids_text);
+listed!(LOCK_IDS, LOCK_HASH, 2, lock_ids_text);
 
 impl Strength {
     fn row_lock(self, waits: bool) -> RowLock {
@@ -257,9 +224,8 @@ pub(super) async fn lock(
     strength: Strength,
     waits: bool,
 ) -> Result<Read, DatabaseError> {
-    let places: Vec<&Place> = places.iter().collect();
-    let Some((list, count)) = json::<_, PlaceJson<'_>>(&places) else { return Ok(Read::default()) };
-    let statement = LOCK_PLACES.with([Bind::Text(&list), db.now()], count);
+    let rows: Vec<Vec<Bind<'_>>> = places.iter().map(|place| write::place(place).into()).collect();
+    let Some(statement) = LOCK_PLACES.with(Some(db.now()), &rows) else { return Ok(Read::default()) };
     fetch(db, statement, strength.row_lock(waits)).await
 }
 
@@ -270,19 +236,18 @@ pub(super) async fn lock_ids(
     strength: Strength,
     waits: bool,
 ) -> Result<Read, DatabaseError> {
-    let asked: Vec<Asked<'_>> = locks.iter().map(|lock| Asked { key: None, lock: Some(lock) }).collect();
-    let Some((list, count)) = json::<_, AskedJson<'_>>(&asked) else { return Ok(Read::default()) };
-    let statement = LOCK_IDS.with([Bind::Text(&list), db.now()], count);
+    let rows: Vec<Vec<Bind<'_>>> = locks.iter().map(|lock| vec![Bind::Bytes(&lock[..])]).collect();
+    let Some(statement) = LOCK_IDS.with(Some(db.now()), &rows) else { return Ok(Read::default()) };
     let mut read = fetch(db, statement, strength.row_lock(waits)).await?;
     read.rows.retain(|row| <&LockHash>::try_from(&row.lock[..]).is_ok_and(|lock| locks.contains(lock)));
     Ok(read)
 }
 
-static OWNER: Text = Text::made(|sheet| select(sheet, "tenure_lock as l where {same l.owner_id $1} and not l.ended"));
+static OWNER: Text = Text::made(|sheet| select(sheet, "tenure_lock as l where {same l.owner_id $2} and not l.ended"));
 
 /// Reads the rows of an owner whose leases were not ended. Takes no lock.
 pub(super) async fn of_owner(db: &mut Connection, owner: &str) -> Result<Read, DatabaseError> {
-    let statement = OWNER.with([owner.into(), db.now()]);
+    let statement = OWNER.with([db.now(), owner.into()]);
     fetch(db, statement, RowLock::None).await
 }
 
@@ -296,93 +261,85 @@ pub(super) async fn fetch(db: &mut Connection, statement: Statement<'_>, lock: R
     Ok(read)
 }
 
-fn floors_text(sheet: &Sheet, count: &str) -> String {
+fn floors_text(floors: &Source<'_>) -> String {
     format!(
-        "insert into tenure_lock_floor (kind, generation) select new.kind, new.generation from {} where true order by new.kind
+        "insert into tenure_lock_floor ({}) {}
          {{on_conflict kind}} generation = {{greatest}}(tenure_lock_floor.generation, {{new generation}})",
-        (sheet.list)("$1", count, &FLOOR)
+        Column::names(&FLOOR, ""),
+        floors.rows()
     )
 }
-listed!(FLOORS, "$2", floors_text);
+listed!(FLOORS, &FLOOR, 1, floors_text);
 
-/// Where a subquery would run for each row, the primary key is forced: a scan of a small table would wait for the rows of others.
-fn delete_text(sheet: &Sheet, count: &str) -> String {
-    match sheet.slow_subqueries {
-        true => format!(
-            "delete l from {} straight_join tenure_lock as l force index (primary)
-             on l.kind = new.kind and l.id = new.id and l.slot = new.slot",
-            (sheet.list)("$1", count, PLACE)
-        ),
-        false => format!(
-            "delete from tenure_lock where (kind, id, slot) in (select new.kind, new.id, new.slot from {})",
-            (sheet.list)("$1", count, PLACE)
-        ),
+fn delete_text(places: &Source<'_>) -> String {
+    match places.list() {
+        None => format!("delete from tenure_lock where {}", places.equals("", PLACE)),
+        Some(list) if places.sheet.slow_subqueries => format!("delete l from {}", joined(&list, places)),
+        Some(list) => {
+            format!("delete from tenure_lock where (kind, id, slot) in (select new.kind, new.id, new.slot from {list})")
+        }
     }
 }
-listed!(DELETE, "$2", delete_text);
+listed!(DELETE, PLACE, 1, delete_text);
 
 /// An entry for a lock id that already has one is not written.
-fn record_text(sheet: &Sheet, count: &str) -> String {
-    let columns = Column::names(&PAST, "");
-    let values = Column::names(&PAST, "new.");
-    let list = (sheet.list)("$1", count, &PAST);
+fn record_text(past: &Source<'_>) -> String {
     format!(
-        "insert into tenure_lock_history ({columns}) select {values} from {list} where true
-         {{or_nothing tenure_lock_history lock_hash}}"
+        "insert into tenure_lock_history ({}) {} {{or_nothing tenure_lock_history lock_hash}}",
+        Column::names(&PAST, ""),
+        past.rows()
     )
 }
-listed!(RECORD, "$2", record_text);
+listed!(RECORD, &PAST, 1, record_text);
 
-fn update_text(sheet: &Sheet, count: &str) -> String {
-    let (list, own) = ((sheet.list)("$1", count, &LEASE), &LEASE[PLACE.len()..]);
+fn update_text(leases: &Source<'_>) -> String {
     let set = |prefix: &str| {
-        let set = own.iter().map(|column| format!("{prefix}{0} = new.{0}", column.name));
-        set.collect::<Vec<_>>().join(", ")
+        let own = LEASE[PLACE.len()..].iter();
+        own.map(|column| format!("{prefix}{} = {}", column.name, leases.value(column.name)))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    match sheet.slow_subqueries {
-        true => format!(
-            "update {list} straight_join tenure_lock as l force index (primary)
-                 on l.kind = new.kind and l.id = new.id and l.slot = new.slot set {}",
-            set("l.")
-        ),
-        false => format!(
-            "update tenure_lock as l set {} from {list}
-              where l.kind = new.kind and l.id = new.id and l.slot = new.slot",
-            set("")
-        ),
+    let place = leases.equals("l.", PLACE);
+    match leases.list() {
+        None => format!("update tenure_lock as l set {} where {place}", set("")),
+        Some(list) if leases.sheet.slow_subqueries => format!("update {} set {}", joined(&list, leases), set("l.")),
+        Some(list) => format!("update tenure_lock as l set {} from {list} where {place}", set("")),
     }
 }
-listed!(UPDATE, "$2", update_text);
+listed!(UPDATE, &LEASE, 1, update_text);
 
 /// In the order of their keys, in which other sessions insert them, too.
-fn insert_text(sheet: &Sheet, count: &str) -> String {
-    let (columns, values) = (Column::names(&LEASE, ""), Column::names(&LEASE, "new."));
-    let list = (sheet.list)("$1", count, &LEASE);
-    format!("insert into tenure_lock ({columns}) select {values} from {list} order by new.kind, new.id, new.slot")
+fn insert_text(leases: &Source<'_>) -> String {
+    let order = if leases.list().is_some() { "order by new.kind, new.id, new.slot" } else { "" };
+    format!("insert into tenure_lock ({}) {} {order}", Column::names(&LEASE, ""), leases.rows())
 }
-listed!(INSERT, "$2", insert_text);
+listed!(INSERT, &LEASE, 1, insert_text);
 
 /// Writes rows. If another session inserted one of them first, the transaction has to be rolled back.
 pub(super) async fn write(db: &mut Connection, writes: &Writes) -> Result<(), DatabaseError> {
     for (text, rows, complete) in [
-        (&FLOORS, writes.floors(), false),
-        (&DELETE, writes.deleted(), true),
+        (&FLOORS, values(&writes.floors, write::floor), false),
+        (&DELETE, values(&writes.deleted, |place| write::place(place).into()), true),
         // An entry for a lock id that already has one is not written.
-        (&RECORD, writes.past(), false),
-        (&UPDATE, writes.updated(), true),
-        (&INSERT, writes.inserted(), true),
+        (&RECORD, values(&writes.past, write::past), false),
+        (&UPDATE, values(&writes.updated, write::lease), true),
+        (&INSERT, values(&writes.inserted, write::lease), true),
     ] {
-        let Some((rows, count)) = rows else { continue };
-        let written = match db.write(text.with([Bind::Text(&rows)], count)).await {
+        let Some(statement) = text.with(None, &rows) else { continue };
+        let written = match db.write(statement).await {
             Err(error) if error.is_duplicate() => return Err(DatabaseError::SerializationFailure),
             written => written?,
         };
         // What was locked is there, and what is inserted is new: a row that is missing was kept back by the database.
-        if complete && i64::try_from(written) != Ok(count) {
+        if complete && usize::try_from(written) != Ok(rows.len()) {
             let kept =
                 "the database did not write all rows of tenure_lock: look for a trigger, a rule or a policy on it";
             return Err(DatabaseError::Schema(kept.into()));
         }
     }
     Ok(())
+}
+
+fn values<'r, R>(rows: &'r [R], values: impl Fn(&'r R) -> Vec<Bind<'r>>) -> Vec<Vec<Bind<'r>>> {
+    rows.iter().map(values).collect()
 }

@@ -6,7 +6,7 @@ use crate::error::DatabaseError;
 use crate::lease::engine::{self, Place, Rows};
 use crate::store::leases::read::place;
 use crate::store::leases::rows::{self, Read, fetch, select};
-use crate::store::leases::write::Writes;
+use crate::store::leases::write::{self, Writes};
 use crate::store::{Slice, SweptRows};
 
 /// The expiry has no index, so a sweep reads all rows, in the order of the primary key. The end of the slice is a condition of its own;
@@ -15,7 +15,7 @@ static OLD: Text = Text::made(|sheet| {
     select(
         sheet,
         "tenure_lock as l
-          where l.expires_at <= {now $2} - $1 and ({text $3} is null or l.kind = $3)
+          where l.expires_at <= {now $1} - $2 and ({text $3} is null or l.kind = $3)
             and {after l.kind l.id l.slot $4 $5 $6} and {upto l.kind l.id l.slot $8 $9 $10}
           order by l.kind, l.id, l.slot limit $7",
     )
@@ -24,7 +24,7 @@ static OLD_OF_LAST_SLICE: Text = Text::made(|sheet| {
     select(
         sheet,
         "tenure_lock as l
-          where l.expires_at <= {now $2} - $1 and ({text $3} is null or l.kind = $3)
+          where l.expires_at <= {now $1} - $2 and ({text $3} is null or l.kind = $3)
             and {after l.kind l.id l.slot $4 $5 $6} order by l.kind, l.id, l.slot limit $7",
     )
 });
@@ -48,10 +48,6 @@ pub(crate) async fn sweep(db: &mut Connection, slice: &Slice<'_>, after: &Place)
     Ok(SweptRows { swept, upto })
 }
 
-fn place_values(place: &Place) -> [Bind<'_>; 3] {
-    [Bind::Key(place.key.kind()), Bind::Key(place.key.id()), Bind::Bytes(&place.slot)]
-}
-
 /// Locks the rows of a slice, in the order of their places, whose expiry is this long ago, and which no other session has locked.
 async fn old(
     db: &mut Connection,
@@ -60,17 +56,17 @@ async fn old(
     upto: Option<&Place>,
 ) -> Result<Read, DatabaseError> {
     let (age, now, most) = (millis(slice.older_than).into(), db.now(), i64::from(slice.most).into());
-    let ([kind, id, slot], of) = (place_values(after), Bind::key(slice.kind));
-    let statement = match upto.map(place_values) {
-        Some([to, to_id, to_slot]) => OLD.with([age, now, of, kind, id, slot, most, to, to_id, to_slot]),
-        None => OLD_OF_LAST_SLICE.with([age, now, of, kind, id, slot, most]),
+    let ([kind, id, slot], of) = (write::place(after), Bind::key(slice.kind));
+    let statement = match upto.map(write::place) {
+        Some([to, to_id, to_slot]) => OLD.with([now, age, of, kind, id, slot, most, to, to_id, to_slot]),
+        None => OLD_OF_LAST_SLICE.with([now, age, of, kind, id, slot, most]),
     };
     fetch(db, statement, RowLock::SkipLocked).await
 }
 
 /// The last place of the slice that begins after this one; `None`: it is the last slice.
 async fn end_of_slice(db: &mut Connection, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {
-    let ([kind, id, slot], skip) = (place_values(after), i64::from(slice.most) - 1);
+    let ([kind, id, slot], skip) = (write::place(after), i64::from(slice.most) - 1);
     let rows = db.read(END_OF_SLICE.with([kind, id, slot, Bind::key(slice.kind), skip.into()]), RowLock::None).await?;
     rows.first().map(|row| row.get(place)).transpose()
 }
