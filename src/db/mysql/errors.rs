@@ -41,8 +41,8 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         1020 | 3101 => DatabaseError::SerializationFailure,
         WITHOUT_QUORUM => DatabaseError::ConnectionLost(format!("{error}: {ANOTHER_NODE}")),
         // Out of range, a word that is none of the type, no date, characters that the column cannot store, too long; a row that is larger than
-        // a page, a statement that is larger than a packet.
-        1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 1118 | LARGE_PACKET => {
+        // a page, a statement that is larger than a packet; MySQL's word for characters that the column cannot store.
+        1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 1118 | LARGE_PACKET | 3988 => {
             let message = error.as_database_error().map_or("", |error| error.message());
             does_not_fit(column(message), &error)
         }
@@ -215,7 +215,7 @@ mod tests {
                 "ConnectionLost",
             ),
             (&[1022, 1062, 1048, 1364, 1216, 1452, 3819, 4025, 3140, 3730], "Constraint"),
-            (&[1264, 1265, 1292, 1366, 1406, 1441, 1118, 1153], "DoesNotFit"),
+            (&[1264, 1265, 1292, 1366, 1406, 1441, 1118, 1153, 3988], "DoesNotFit"),
             (&[1290, 1792, 1836], "ReadOnly"),
             (&[1044, 1045, 1142, 1143, 1227, 1370], "NotPermitted"),
             (&[1040, 1203, 1226], "Busy"),
