@@ -118,6 +118,19 @@ impl Person {
         self.done(&format!("clicks {css}"), element.click().await).await;
     }
 
+    /// Opens the menu with their name, if it is not open.
+    pub async fn opens_the_menu(&self) {
+        if !self.finds::<bool>("document.querySelector('#me').matches(':popover-open')").await {
+            self.clicks("header .me").await;
+        }
+    }
+
+    /// Presses *Sign out* in their menu.
+    pub async fn signs_out(&self) {
+        self.opens_the_menu().await;
+        self.clicks("form[action='/sign-out'] button").await;
+    }
+
     /// Replaces the content of a field.
     pub async fn types(&self, css: &str, text: &str) {
         let field = self.sees(css).await;

@@ -6,6 +6,7 @@ mod hashing;
 mod limiter;
 mod open_forms;
 mod presence;
+mod viewers;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,6 +15,8 @@ pub(crate) use hashing::{Hashing, TooBusy};
 pub(crate) use limiter::{Limiter, Rate};
 pub(crate) use open_forms::OpenForms;
 pub(crate) use presence::Presence;
+pub use viewers::Person;
+pub(crate) use viewers::Viewers;
 
 /// Guesses at one account from one network: stricter than [`ACCOUNT`], so that one network cannot exhaust the limit of all.
 const PAIR: Rate = Rate { at_once: 8, then_each: Duration::from_secs(120) };
@@ -44,6 +47,8 @@ pub(crate) struct Gate {
     pub(crate) presence: Presence,
     /// The leases of each session.
     pub(crate) open_forms: OpenForms,
+    /// Who looks at which order.
+    pub(crate) viewers: Viewers,
 }
 
 /// A sign-in attempt.
@@ -69,6 +74,7 @@ impl Gate {
             hashing: Hashing::new(),
             presence: Presence::default(),
             open_forms: OpenForms::default(),
+            viewers: Viewers::default(),
         }
     }
 

@@ -16,13 +16,16 @@ mod commands;
 mod compare;
 mod conflict;
 mod edit;
+mod face;
 mod fields;
 mod flash;
 mod form;
 mod frame;
+mod history;
 mod icon;
 mod input;
 mod kept;
+mod live;
 mod locked;
 mod locks;
 mod lost;
@@ -32,6 +35,7 @@ mod order;
 mod orders;
 mod outcome;
 mod password;
+mod picture;
 mod posted;
 mod problem;
 mod read;
@@ -69,6 +73,8 @@ pub fn router() -> Router<Shop> {
         .route("/account/password", get(password::show).post(password::change))
         .route("/orders", get(orders::show))
         .route("/orders/{no}", get(order::show))
+        .route("/orders/{no}/history/{version}", get(history::order))
+        .route("/orders/{no}/note/history/{version}", get(history::note))
         .route("/orders/{no}/shipping", get(shipping::show).post(shipping::save))
         .route("/orders/{no}/beat", post(beat::beat))
         .route("/orders/{no}/now", get(now::order))
@@ -85,6 +91,8 @@ pub fn router() -> Router<Shop> {
         .route("/orders/{no}/note/{form}", get(note::show))
         .route("/orders/{no}/note/save", post(note::save))
         .route("/orders/{no}/note/leave", post(note::leave))
+        .route("/now/orders", get(now::orders))
+        .route("/now/locks", get(now::locks))
         .route("/stock", get(stock::show))
         .route("/stock/receive", post(stock::receive))
         .route("/locks", get(locks::show))
@@ -93,11 +101,13 @@ pub fn router() -> Router<Shop> {
         .method_not_allowed_fallback(|frame: Frame| async { problem::method_not_allowed(frame) })
 }
 
-/// The style sheet and the icons, which need no session.
+/// The style sheet, the font and the icons, which need no session.
 pub fn assets() -> Router<Shop> {
     Router::new()
         .route("/assets/shop.css", get(assets::style))
         .route("/assets/icons.svg", get(assets::icons))
+        .route("/assets/products.svg", get(assets::products))
+        .route("/assets/shop-sans-1.woff2", get(assets::font))
         .route("/favicon.svg", get(assets::favicon))
 }
 

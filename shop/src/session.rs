@@ -111,6 +111,7 @@ pub async fn identify(State(door): State<Door>, request: Request, next: Next) ->
     parts.extensions.insert(door.visitor(&parts));
     let secret = cookies::read(&parts.headers, &parts.extensions, SESSION).map(str::to_owned);
     let session = match &secret {
+        Some(secret) if is_light_question(&parts) => door.shop.session_in_memory(secret).await,
         Some(secret) => door.shop.session(secret, !is_of_the_page_itself(&parts)).await,
         None => Ok(None),
     };
@@ -156,13 +157,17 @@ async fn read(door: &Door, parts: &Parts, body: Body) -> Result<Body, Response> 
     }
 }
 
-/// Heartbeats, and the question whether anything has changed: they show that a page is open, and not that the person is active.
+/// Heartbeats, and what belongs to them: they show that a page is open, and not that the person is active.
 fn is_of_the_page_itself(parts: &Parts) -> bool {
     let path = parts.uri.path();
-    match parts.method {
-        Method::POST => path.ends_with("/beat") || path.starts_with("/tenure/"),
-        _ => path.starts_with("/orders/") && path.ends_with("/now"),
-    }
+    parts.method == Method::POST && (path.ends_with("/beat") || path.starts_with("/tenure/"))
+}
+
+/// The question what is new, which pages ask every few seconds by themselves.
+fn is_light_question(parts: &Parts) -> bool {
+    let path = parts.uri.path();
+    let of_an_order = path.strip_prefix("/orders/").is_some_and(|rest| rest.contains('/') && rest.ends_with("/now"));
+    matches!(parts.method, Method::GET | Method::HEAD) && (of_an_order || path.starts_with("/now/"))
 }
 
 impl Door {

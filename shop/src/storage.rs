@@ -6,6 +6,7 @@
 
 mod forms;
 mod mysql;
+mod orders;
 mod postgres;
 mod sessions;
 mod sqlite;
@@ -20,10 +21,14 @@ use tenure::{Database, Error, ValueObject, Version, error::DatabaseError};
 use crate::domain::{MemberId, OrderNo, OrderState};
 use crate::use_cases::{OrderRow, ProductRow};
 
-pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_about, kept_form, mark_saved, saved_form, sweep_forms};
+pub(crate) use forms::{
+    KeptRow, SavedRow, keep_form, kept_about, kept_form, kept_subjects, mark_saved, saved_form, sweep_forms,
+};
+pub(crate) use orders::Asked;
+pub use orders::Sort;
 pub(crate) use sessions::{
     Ended, SessionRow, delete_session, delete_sessions, demo_members, insert_session, knows_browser, list_sessions,
-    read_session, remember_browser, sweep_sessions, touch_session,
+    read_session, remember_browser, sessions_now, sweep_sessions, touch_session,
 };
 
 /// Dispatches to the file of the database.
@@ -48,57 +53,53 @@ pub async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     on!(db, migrate(db))
 }
 
-/// Counts orders, optionally of one member and in one state.
+/// Counts orders.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub async fn count_orders(
-    db: &Database,
-    orderer: Option<&MemberId>,
-    state: Option<OrderState>,
-) -> Result<u64, DatabaseError> {
-    let count = on!(db, count_orders(db, orderer.map(MemberId::as_str), state.map(OrderState::code)))?;
+pub(crate) async fn count_orders(db: &Database, asked: &Asked<'_>) -> Result<u64, DatabaseError> {
+    let count: i64 = on!(db, count_orders(db, asked))?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-/// A page of them, the newest first. A list decides nothing, so it is read without loading aggregates.
+/// A page of them. A list decides nothing, so it is read without loading aggregates.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub async fn list_orders(
+pub(crate) async fn list_orders(
     db: &Database,
-    orderer: Option<&MemberId>,
-    state: Option<OrderState>,
+    asked: &Asked<'_>,
     limit: u32,
     offset: u32,
 ) -> Result<Vec<OrderRow>, DatabaseError> {
-    let (orderer, state) = (orderer.map(MemberId::as_str), state.map(OrderState::code));
-    on!(db, list_orders(db, orderer, state, limit.into(), offset.into()))?.into_iter().map(Listed::order_row).collect()
+    on!(db, list_orders(db, asked, (offset, limit)))?.into_iter().map(Listed::order_row).collect()
 }
 
-/// The version of an order, with whom and in which state it is: one row, without loading the aggregate.
+/// The versions of these orders, with whom and in which state they are: one statement, without loading the aggregates.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub async fn order_now(db: &Database, no: &OrderNo) -> Result<Option<OrderNow>, DatabaseError> {
-    let row: Option<OrderNowRow> = on!(db, order_now(db, no.as_str()))?;
+pub async fn orders_now(db: &Database, numbers: &[&str]) -> Result<Vec<OrderNow>, DatabaseError> {
+    let rows: Vec<OrderNowRow> = if numbers.is_empty() { Vec::new() } else { on!(db, orders_now(db, numbers))? };
     let now = |row: OrderNowRow| {
         Ok(OrderNow {
+            no: value("no", Value::Text(row.no))?,
             orderer: value("orderer", Value::Text(row.orderer))?,
             state: value("state", Value::Text(row.state))?,
             version: Version::new(row.version).map_err(DatabaseError::other)?,
         })
     };
-    row.map(now).transpose()
+    rows.into_iter().map(now).collect()
 }
 
-/// The version of a note, if there is one.
+/// The versions of the notes on these orders, as far as there are notes: one statement.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub async fn note_now(db: &Database, no: &OrderNo) -> Result<Option<Version>, DatabaseError> {
-    let version: Option<i64> = on!(db, note_now(db, no.as_str()))?;
-    version.map(|version| Version::new(version).map_err(DatabaseError::other)).transpose()
+pub async fn notes_now(db: &Database, numbers: &[&str]) -> Result<Vec<(String, Version)>, DatabaseError> {
+    let rows: Vec<(String, i64)> = if numbers.is_empty() { Vec::new() } else { on!(db, notes_now(db, numbers))? };
+    let note = |(no, version)| Ok((no, Version::new(version).map_err(DatabaseError::other)?));
+    rows.into_iter().map(note).collect()
 }
 
 /// The secret of this name. If there is none yet, it is this one: of several processes that start at the same time, the first decides.
@@ -136,6 +137,8 @@ pub async fn list_products(db: &Database) -> Result<Vec<ProductRow>, DatabaseErr
 /// How an order is now.
 #[derive(Debug, Clone)]
 pub struct OrderNow {
+    /// Its number.
+    pub no: OrderNo,
     /// The member who placed it.
     pub orderer: MemberId,
     /// Its state.
@@ -147,6 +150,7 @@ pub struct OrderNow {
 /// Its row.
 #[derive(sqlx::FromRow)]
 struct OrderNowRow {
+    no: String,
     orderer: String,
     state: String,
     version: i64,
@@ -161,6 +165,7 @@ struct Listed {
     total: i64,
     /// Microseconds since 1970.
     placed_at: i64,
+    version: i64,
 }
 
 impl Listed {
@@ -171,6 +176,7 @@ impl Listed {
             state: value("state", Value::Text(self.state))?,
             total: value("total", Value::Integer(self.total))?,
             placed_at: value::<Timestamp>("placed_at", Value::Timestamp(self.placed_at))?,
+            version: Version::new(self.version).map_err(DatabaseError::other)?,
             editing: None,
         })
     }

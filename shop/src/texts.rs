@@ -14,6 +14,8 @@ mod editing;
 mod frame;
 mod labels;
 mod language;
+mod live;
+mod marked;
 mod markup;
 mod moment;
 mod orders;
@@ -25,6 +27,7 @@ mod words;
 
 pub(crate) use labels::{field_label, line_of, shown};
 pub(crate) use language::Lang;
+pub(crate) use marked::marked;
 pub(crate) use markup::{Html, Part};
 pub(crate) use moment::{When, left};
 

@@ -33,12 +33,14 @@ use crate::clock::Clock;
 use crate::domain::{Invalid, Member, MemberId, Note, Order, OrderError, OrderNo, Product, Role};
 use crate::gate::Gate;
 
-pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
+pub use crate::gate::Person;
+pub use browse::{Only, OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::{Editing, WholeForm};
 pub use first_edit::ShippingForm;
 pub use forms::{Doing, Kept, Once, SavedForm};
 pub use note::{EditingNote, NoteBefore};
-pub use now::Watched;
+pub(crate) use now::Live;
+pub use now::{Known, Leases, NoteNow, OrderNow};
 pub(crate) use passwords::hashed;
 pub use passwords::{MemberRefusal, PasswordChange};
 pub use save_both::{Changes, SavedBoth};
@@ -63,6 +65,8 @@ pub struct Shop {
     pub(crate) has_demo: bool,
     pub(crate) clock: Clock,
     pub(crate) gate: Arc<Gate>,
+    /// What open pages are told.
+    live: Live,
     /// With which the keys of browsers are derived from their cookies.
     pub(crate) secret: ServerSecret,
 }
@@ -87,12 +91,14 @@ fn unattended(policy: LockPolicy) -> LockPolicy {
 impl Shop {
     /// The shop in this database, which already has the shop's tables. Its secret is new: [`open`](crate::open) reads the one of the database.
     pub fn new(db: Database) -> Self {
+        let locks = LockManager::new(&db).with_policy("Order", order_policy()).with_policy("Note", note_policy());
         Shop {
             orders: Repository::new(&db),
             notes: Repository::new(&db),
             members: Repository::new(&db),
             products: Repository::new(&db),
-            locks: LockManager::new(&db).with_policy("Order", order_policy()).with_policy("Note", note_policy()),
+            live: Live::new(&db, &locks, now::EVERY),
+            locks,
             has_demo: false,
             clock: Clock::default(),
             gate: Arc::new(Gate::new()),
@@ -112,6 +118,11 @@ impl Shop {
         self.has_demo
     }
 
+    /// Sets the maximum age of what open pages are told: for tests that ask at once.
+    pub fn live_every(self, every: Duration) -> Self {
+        Shop { live: Live::new(&self.db, &self.locks, every), ..self }
+    }
+
     /// Counts a lock of this member against the rate limit. Each is a row of history that is kept for a year, so the limit is
     /// what one person can do by hand.
     ///
@@ -124,7 +135,8 @@ impl Shop {
 
     /// Sets another lock policy for orders.
     pub fn with_order_policy(self, policy: LockPolicy) -> Self {
-        Shop { locks: self.locks.with_policy("Order", policy), ..self }
+        let locks = self.locks.with_policy("Order", policy);
+        Shop { live: Live::new(&self.db, &locks, self.live.every), locks, ..self }
     }
 
     /// The database, for tests and tools.

@@ -126,12 +126,6 @@ pub enum LeaseLossReason {
 }
 
 impl LeaseLossReason {
-    /// Whether the time of the lease ran out, and nobody ended it.
-    pub(crate) fn is_expiry(&self) -> bool {
-        use LeaseLossReason::{Expired, IdleLimitReached, LimitReached};
-        matches!(self, Expired { .. } | IdleLimitReached { .. } | LimitReached { .. })
-    }
-
     /// Whether a form without this lease may be saved by its version, unless another owner holds the lock: true if the lease expired,
     /// reached a limit, was released or never existed. False if another person ended it deliberately, and for a lock id of another owner or
     /// another aggregate. [`Update::from_form`](crate::unit_of_work::Update::from_form) and the web kit follow it.

@@ -137,12 +137,8 @@ impl Transaction {
         for (id, kind) in std::mem::take(&mut self.releases) {
             let proof = self.proof(&id);
             let release = async {
-                match self.database.guard(async |tx| leases::release(tx, &proof).await).await? {
-                    Ok(_) => Ok(()),
-                    // It ran out during the save, which holds its row, so nobody has had it since: it is free with the commit, too.
-                    Err(NoLock { why, held_now: None, .. }) if why.is_expiry() => Ok(()),
-                    Err(no_lock) => Err(Error::NoLock(Box::new(no_lock.seen_by(self.author_id())))),
-                }
+                let released = self.database.guard(async |tx| leases::release_held(tx, &proof).await).await?;
+                released.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
             };
             seen(&metrics, "release_within", Some(&kind), release).await?;
             metrics.forget(|| id.hash());

@@ -241,6 +241,12 @@ pub async fn lease_that_expires_during_the_save_that_releases_it_is_saved(t: &Te
     t.clock.advance(TTL);
     tx.commit().await.unwrap();
     assert_eq!(t.orders.get(&no).await.unwrap().unwrap().version(), version(2));
+    // It was released, so a clock that steps back does not revive it.
+    t.clock.set(t.clock.now() - TTL);
+    assert_eq!(
+        why(t.orders.update(&no).by(&kim()).holding(lease.id()).run(Order::ship).await),
+        LeaseLossReason::Released { at: t.clock.now() + TTL }
+    );
     assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2, "it is free");
 }
 

@@ -128,6 +128,35 @@ fn every_gesture_at_a_form_names_tests_that_are_there() {
 }
 
 #[test]
+fn every_state_of_a_page_is_listed_with_tests_that_are_there() {
+    let functions = functions();
+    let rows = rows("docs/states.md");
+    assert!(rows.len() > 60, "the tables are not found");
+    let is_said = |cell: &str| {
+        ["*waiting*", "not built", "not in this list yet", "none: "].iter().any(|word| cell.starts_with(word))
+    };
+    for row in &rows {
+        let [state, _, tests, _] = &row[..] else { panic!("{row:?} has no four cells") };
+        assert!(tests.contains("::") || is_said(tests), "{state}: no test");
+        assert_eq!(missing(tests, &functions), Vec::<String>::new());
+    }
+    let listed = rows.iter().map(|row| &*row[0]).collect::<Vec<_>>().join(" ");
+    for path in files().into_iter().filter(|path| path.starts_with("shop/src/pages")) {
+        let text = fs::read_to_string(root().join(&path)).unwrap();
+        for code in text.split('"').filter(|text| is_state(text)) {
+            assert!(listed.contains(code), "{}: {code} is not in docs/states.md", path.display());
+        }
+    }
+}
+
+/// Two letters, a dash, a number, and perhaps a letter.
+fn is_state(text: &str) -> bool {
+    let Some((page, number)) = text.split_once('-') else { return false };
+    let number = number.trim_end_matches('b');
+    ["OL", "OV", "OE", "LP", "CP", "AC"].contains(&page) && number.parse::<u8>().is_ok()
+}
+
+#[test]
 fn every_requirement_has_a_verdict_and_evidence() {
     const VERDICTS: [&str; 3] = ["met", "not met", "n/a"];
     let (functions, files) = (functions(), files());

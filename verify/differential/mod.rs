@@ -180,6 +180,7 @@ impl Comparison {
         let answer = match operation {
             Operation::Check(proof) => Answer::Lease(leases::guard(&mut tx, proof).await?),
             Operation::Release(proof) => Answer::Lease(leases::release(&mut tx, proof).await?),
+            Operation::ReleaseHeld(proof) => Answer::Lease(leases::release_held(&mut tx, proof).await?),
             Operation::Resume { proof, key } => Answer::Resumed(leases::resume(&mut tx, proof, key).await?),
             Operation::KeyState(key) => Answer::KeyState(leases::key_state(&mut tx, key).await?),
             other => unreachable!("no unit of work runs {other:?}"),
@@ -224,7 +225,7 @@ async fn no_operation_passes_a_guard(backend: impl Into<Backend>, clock: ManualC
 fn asked(case: &Case, random: &mut Random) -> (Operation, Form) {
     let operation = case.operation(random);
     let form = match &operation {
-        Operation::Resume { .. } | Operation::KeyState(_) => Form::Within,
+        Operation::ReleaseHeld(_) | Operation::Resume { .. } | Operation::KeyState(_) => Form::Within,
         Operation::Check(_) | Operation::Release(_) => random.one_of(&[Form::Together, Form::Alone, Form::Within]),
         Operation::Keep(..) | Operation::Extend(..) | Operation::ExpireWithin(..) => {
             random.one_of(&[Form::Together, Form::Alone])

@@ -189,7 +189,8 @@ impl Case {
             10..14 => Operation::Keep(self.proof(random), idle),
             14..17 => Operation::Extend(self.proof(random), time),
             17..19 => Operation::ExpireWithin(self.proof(random), time),
-            19..22 => Operation::Release(self.proof(random)),
+            19..21 => Operation::Release(self.proof(random)),
+            21 => Operation::ReleaseHeld(self.proof(random)),
             22 => Operation::UndoGrant { lock: self.lock(random), generation },
             23 => Operation::Break { key, generation, by, reason: REASON.into() },
             24..26 => {

@@ -63,7 +63,8 @@ impl Link {
             | Operation::Keep(proof, _)
             | Operation::Extend(proof, _)
             | Operation::ExpireWithin(proof, _)
-            | Operation::Release(proof) => Some(proof.lock),
+            | Operation::Release(proof)
+            | Operation::ReleaseHeld(proof) => Some(proof.lock),
             Operation::UndoGrant { lock, .. } => Some(*lock),
             _ => None,
         });

@@ -48,3 +48,26 @@ export function count(field) {
 	field.addEventListener("input", say);
 	say();
 }
+
+/** Says how many of a form's choices are still open. Without scripts, the page says how many there are. */
+export function choices(box) {
+	const form = box.closest("form");
+	const names = new Set(Array.from(form.querySelectorAll("input[type=radio][required]"), ({ name }) => CSS.escape(name)));
+	const show = () => {
+		const left = [...names].filter((name) => !form.querySelector(`[name=${name}]:checked`)).length;
+		const words = left ? box.dataset.textLeft : box.dataset.textDone;
+		box.textContent = words.replace("{left}", left).replace("{all}", names.size);
+		box.toggleAttribute("data-tenure-done", !left);
+	};
+	form.addEventListener("change", show);
+	show();
+}
+
+/** A mark on a list: there is a draft about this in the browser. And the link to all of them, which names them. */
+export function mark(place) {
+	const { person, tenureDraftOf: of, tenureDrafts: name } = place.dataset;
+	const open = drafts().filter((draft) => draft.person === person && !draft.dropped);
+	const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
+	if (of !== undefined) place.hidden = !about.has(of);
+	else if (about.size) place.search = new URLSearchParams([...new URLSearchParams(place.search), ...[...about].map((id) => [name, id])]);
+}

@@ -4,6 +4,7 @@
 // No state makes a field read-only: what cannot be saved now is said beside the form, and the server guards the save.
 
 import { bare, clock, hidden, isIn, near, post, refresh } from "./form.js";
+import { watch } from "./live.js";
 import { LEFT, store, typed } from "./text.js";
 
 export const RETRY_MS = [5000, 10000, 20000, 30000];
@@ -11,7 +12,6 @@ export const WAIT_MS = 15000; // For an answer.
 const PARTING_MS = 10000; // What the server leaves of a lease after mode=parting.
 const LEFT_MS = 60000; // Between two pages in the same tab.
 const SOON_MS = 5000; // What was answered that recently need not be asked again.
-const LOOK_MS = 4000; // Between two light questions of a visible page.
 const CLAIMS = 10; // The previous page of this tab may let go of its form a moment after this one has loaded: so it is asked for again,
 const CLAIM_MS = 100; // after this time. A slow machine is slow at both, so no single time is waited for.
 const IDLE_MS = 120000; // An idle person is asked this long before the end.
@@ -22,7 +22,7 @@ const since = (then) => Math.max(0, ...clocks().map((at, i) => at - then[i]));
 
 export function keepLease(element) {
 	const form = bare(element);
-	const { acquire, beat, now, release, heartbeatMs = 60000, expiresInMs, idleInMs = Infinity, person } = form.dataset;
+	const { acquire, beat, release, heartbeatMs = 60000, expiresInMs, idleInMs = Infinity, person } = form.dataset;
 	const main = form.closest("main") ?? document.body;
 	const part = (name) => near(form, name) ?? document.createElement("p");
 	const [banner, status, texts, signIn] = ["banner", "status", "texts", "signin"].map(part);
@@ -36,7 +36,7 @@ export function keepLease(element) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, looking, flight, tag, last, hasAsked, askedAt, isRegaining, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
+	let timer, flight, facts, last, hasAsked, askedAt, isRegaining, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -145,20 +145,10 @@ export function keepLease(element) {
 		timer = setTimeout(ask, Math.max(500, Math.min(heartbeatMs * (0.9 + Math.random() / 5), soon)));
 	}
 
-	/** The light question: did anything change? It writes and renews nothing, so it may be asked every few seconds. */
-	async function look() {
-		clearTimeout(looking);
-		if (!now || document.hidden || state === "leaving") return;
-		const headers = { accept: "application/json", ...(tag && { "if-none-match": tag }) };
-		const options = { headers, cache: "no-store", redirect: "manual", signal: AbortSignal.timeout(WAIT_MS) };
-		const response = await fetch(now, options).catch(() => null);
-		const found = response?.headers.get("etag") ?? `${response?.status}`;
-		if (response && response.status !== 304 && found !== tag) {
-			if (tag && !isAt("saving leaving")) ask();
-			tag = found;
-		}
-		clearTimeout(looking);
-		looking = setTimeout(look, LOOK_MS + Math.random() * 500);
+	/** The light question has another answer. */
+	function notice(found) {
+		if (facts && found !== facts && !isAt("saving leaving")) ask();
+		facts = found;
 	}
 
 	/** No answer, or none about the form (signed out, database unavailable): a lease continues, by our clock. */
@@ -197,7 +187,6 @@ export function keepLease(element) {
 	/** Away or asleep: much may have happened. The fields stay as they are, and take every key. */
 	function wake({ type } = {}) {
 		if (document.hidden || isAt("saving leaving")) return;
-		look();
 		if (type !== "focus" || Date.now() - answeredAt >= SOON_MS) ask();
 	}
 
@@ -272,7 +261,6 @@ export function keepLease(element) {
 	addEventListener("pagehide", () => {
 		const isOver = !isMine || (!isHeld && !hasAsked) || (isAt("lost saving leaving refused saved") && !isDropped);
 		letGo?.();
-		clearTimeout(looking);
 		// After an answer there is nothing to keep, and without a request nothing was acquired. Otherwise a short time is left:
 		// a reload or Back may come next.
 		if (isOver) return;
@@ -292,7 +280,7 @@ export function keepLease(element) {
 	show(isHeld ? "held" : state);
 	setInterval(tick, 1000);
 	claim();
-	look();
+	watch(form, notice);
 	if (!isHeld && (acquire === "open" || (acquire && typed(form)))) begin();
 	else if (isHeld || state !== "free") ask();
 	else next();

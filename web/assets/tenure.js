@@ -1,9 +1,10 @@
 // The scripts of pages with forms: form.js has what they share, text.js keeps the typed text, lease.js tracks the state of the form,
-// save.js sends it, kept.js is about text whose form is gone.
+// save.js sends it, kept.js is about text whose form is gone; live.js shows what is new on a page, with or without a form.
 
 import { bare, post } from "./form.js";
-import { count, showKept } from "./kept.js";
+import { choices, count, mark, showKept } from "./kept.js";
 import { keepLease, WAIT_MS } from "./lease.js";
+import { watch } from "./live.js";
 import { go, saveFrom } from "./save.js";
 import { draftsOf, erase, keepText } from "./text.js";
 
@@ -39,8 +40,11 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 	});
 }
 
+for (const page of all("[data-now]:not([data-tenure-form])")) watch(page);
 for (const box of all("[data-tenure-kept]")) showKept(box);
+for (const place of all("[data-tenure-draft-of], [data-tenure-drafts]")) mark(place);
 for (const field of all("[data-tenure-count]")) count(field);
+for (const box of all("[data-tenure-choices]")) choices(box);
 
 // Signing out erases the drafts when the page is left, and says so before: a person who stays has lost nothing.
 let leaving;

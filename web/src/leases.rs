@@ -38,12 +38,13 @@ use crate::problem::Problem;
 pub const PARTING_GRACE: Duration = Duration::from_secs(10);
 
 /// The scripts: the one that a page loads, and those that it imports.
-const SCRIPTS: [(&str, &str); 6] = [
+const SCRIPTS: [(&str, &str); 7] = [
     ("tenure.js", include_str!("../assets/tenure.js")),
     ("form.js", include_str!("../assets/form.js")),
     ("kept.js", include_str!("../assets/kept.js")),
     ("text.js", include_str!("../assets/text.js")),
     ("lease.js", include_str!("../assets/lease.js")),
+    ("live.js", include_str!("../assets/live.js")),
     ("save.js", include_str!("../assets/save.js")),
 ];
 

@@ -2,6 +2,7 @@
 //!
 //! - [`beat`]: the heartbeat of an open form, and the lock with its first change;
 //! - [`now`]: the light question of a visible page: has anything changed? It keeps nothing alive;
+//! - [`watched`]: what many pages ask for, read once for all of them;
 //! - [`verdict`]: the permitted actions and the holder of the lock, decided once for lists, pages, forms and heartbeats;
 //! - [`leases`]: the release of a lease, and the scripts that pages load;
 //! - [`sent`]: the response to a form, for browsers and for the page's script;
@@ -28,6 +29,7 @@ pub mod problem;
 pub mod sent;
 pub mod verdict;
 pub mod versions;
+pub mod watched;
 
 /// Parses bytes from twice as many hexadecimal digits.
 fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {

@@ -10,6 +10,9 @@
 //! | 304, `ETag` | it is as the tag in `If-None-Match` says |
 //! | 401 `session-expired`, 403, 404 | decided by the application, before it answers: 304 reveals that there is such an aggregate |
 //!
+//! With many pages, the facts come from [`watched`](crate::watched): then the questions of a thousand pages read the database twice per
+//! half second.
+//!
 //! The tag is made from the body, and the body contains nothing that time alone changes: no expiry, no last activity, no idle time.
 //! So heartbeats and keys of the holder do not change it, and each change of hands does.
 //!
@@ -47,6 +50,8 @@
 //! let app: Router<(LockManager, Repository<Note>)> = Router::new().route("/notes/{id}/now", get(now));
 //! ```
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::UNIX_EPOCH;
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
@@ -72,6 +77,22 @@ pub struct Now {
     pub state: String,
     /// The holders of its lock, the longest-held first: at most one if it excludes others.
     pub holders: Vec<HolderNow>,
+    /// Pieces of the page, by the name of their place: HTML.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub slots: BTreeMap<String, String>,
+    /// The state of the page, from the application's list of states, and its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<Page>,
+}
+
+/// The state of a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Page {
+    /// `data-state` of `<main>`.
+    pub state: String,
+    /// The title of the tab.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// A holder of the lock.
@@ -104,7 +125,26 @@ impl Now {
             version: version.map(|version| version.to_string()),
             state: String::new(),
             holders: holders.iter().map(holder).collect(),
+            slots: BTreeMap::new(),
+            page: None,
         }
+    }
+
+    /// Of a page about several aggregates: pieces alone.
+    pub fn of_page() -> Self {
+        Now { version: None, state: String::new(), holders: Vec::new(), slots: BTreeMap::new(), page: None }
+    }
+
+    /// Adds the piece for the place `data-tenure-slot="{name}"`, as HTML: the application escapes what people typed. It should contain
+    /// nothing that time alone changes.
+    pub fn slot(mut self, name: impl Into<String>, html: impl Display) -> Self {
+        self.slots.insert(name.into(), html.to_string());
+        self
+    }
+
+    /// Sets the state of the page, and the title of its tab if that changes.
+    pub fn page(self, state: impl Into<String>, title: Option<String>) -> Self {
+        Now { page: Some(Page { state: state.into(), title }), ..self }
     }
 
     /// Sets the state: what a page should notice, though the version may be the same.

@@ -4,7 +4,7 @@
 //! decides what people see; the save itself decides in its transaction whether it succeeds, by the same
 //! rules.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tenure::{
     LockPolicy, Owner,
@@ -151,6 +151,17 @@ pub fn free_in(holder: &Holder, policy: &LockPolicy) -> Duration {
     let held = holder.last_active.duration_since(holder.since).unwrap_or_default() + holder.silent;
     let limit = policy.longest_held().saturating_sub(held);
     policy.longest_idle().map_or(limit, |idle| limit.min(idle.saturating_sub(holder.idle)))
+}
+
+/// When a held lock is free, if its person does nothing more, by the database's clock: as [`free_in`], for pages that stay open, because
+/// time alone does not change it.
+pub fn free_at(holder: &Holder, policy: &LockPolicy) -> SystemTime {
+    let expires = holder.last_active + holder.silent + holder.remaining;
+    if holder.presence() == Presence::Unreachable || holder.remaining <= PARTING_GRACE {
+        return expires;
+    }
+    let limit = holder.since + policy.longest_held();
+    policy.longest_idle().map_or(limit, |idle| limit.min(holder.last_input + idle))
 }
 
 impl<F> Verdict<F> {

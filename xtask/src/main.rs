@@ -71,6 +71,12 @@ enum Chore {
     Readme,
     /// Pack each crate that is published, build it from its package, and check its contents
     Package,
+    /// Count the files and functions of the library that an operation passes: `--files`
+    Walk {
+        /// The options of the program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<String>,
+    },
     /// Make each change of verify/sql_changes/changes.txt in a copy of the project, and see its test fail: `--only SUBSTRING`
     SqlChanges {
         /// The options of the program
@@ -158,6 +164,7 @@ fn main() -> ExitCode {
         Chore::Guide => guide::run(),
         Chore::Readme => readme::run(),
         Chore::Package => package::run(),
+        Chore::Walk { options } => verify::program("walk", &[], &options),
         Chore::SqlChanges { options } => verify::program("sql_changes", &[], &options),
         Chore::Engines { options } => verify::program("engines", &["suites"], &options),
         Chore::Chaos { options } => verify::program("engines", &["chaos"], &options),

@@ -104,8 +104,8 @@ static THEN: [Step; 12] = [
 ];
 
 /// The browser's stories of the quick run; `cargo xtask verify browser` tells all. Those of lost updates, of typed text, of a conflict, of the
-/// last piece in stock, of the lock; and one walk through all pages with axe-core.
-const STORIES: [&str; 15] = [
+/// last piece in stock, of the lock, of what a page shows while others work; and one walk through all pages with axe-core.
+const STORIES: [&str; 18] = [
     "typing::every_key_counts_on_coming_back_to_the_tab",
     "typing::text_typed_while_saving_is_the_next_change",
     "tabs::closing_a_duplicated_tab_ends_nothing_of_the_first",
@@ -115,9 +115,12 @@ const STORIES: [&str; 15] = [
     "drafts::typed_text_survives_a_refused_invalid_save",
     "drafts::typed_text_survives_a_save_by_somebody_else",
     "merging::both_changes_are_saved_by_keyboard_alone_at_200_percent_zoom",
+    "looks::a_conflict_counts_the_choices_that_are_left_and_saves_none_unmade",
     "stock::operator_without_stock_is_told_receives_it_and_ships",
     "first_edit::first_key_takes_the_lock_and_opening_does_not",
     "losing::sign_out_is_reported_and_loses_neither_text_nor_lease",
+    "watching::order_page_shows_who_looks_who_edits_and_who_saved",
+    "watching::who_waits_sees_that_it_is_free_and_edits",
     "saving::lost_response_is_retried_and_saves_once",
     "saving::the_form_works_as_a_plain_post_without_scripts",
     "accessible::no_page_in_english_shuts_anybody_out",

@@ -243,7 +243,7 @@ async fn lost_forms(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     olivia.types("[name=message]", "Olivia was here").await;
     saves(olivia).await;
     reader.reloads().await;
-    walk.comes_to(reader, "main[data-state=CP-2] .compare", "lapsed, and changed").await;
+    walk.comes_to(reader, "main[data-state=CP-2] .meets", "lapsed, and changed").await;
     reader.gets_heartbeats_through(true).await;
     reader.clicks("[name=edit-first]").await;
     walk.comes_to(reader, "main:has(#edit[data-tenure-state=held])", "form of the order with text after a conflict")
@@ -306,6 +306,12 @@ async fn conflicts(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     reader.sees(".flash").await;
     olivia.clicks(SAVE).await;
     walk.comes_to(olivia, "main[data-state=CP-4]", "conflict with a rule").await;
+    walk.goes_to(olivia, &format!("{}/history/2", order()), "an earlier version").await;
+    walk.goes_to(olivia, &format!("{}/history/2?with=4", order()), "two versions").await;
+    walk.goes_to(olivia, &format!("{}/history/99", order()), "no such version").await;
+    walk.goes_to(olivia, &format!("{}/note/history/2?with=1", order()), "two texts of a note").await;
+    olivia.opens_the_menu().await;
+    walk.sees(olivia, "the menu of a person").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

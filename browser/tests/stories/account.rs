@@ -21,7 +21,9 @@ async fn other_browser_is_signed_out_by_keyboard_without_scripts() {
     let (here, there) = (story.person("minji").await, story.person("minji").await);
     here.has_scripts(false).await;
     here.goes_to("/orders").await;
-    here.tabs_to("a.me").await;
+    here.tabs_to("header .me").await;
+    here.presses(Key::Enter).await;
+    here.tabs_to(".menu a[href='/account']").await;
     here.presses(Key::Enter).await;
     here.sees("main[data-state=AM-1] .sessions tr[aria-current=true]").await;
     assert_eq!(here.finds::<usize>("document.querySelectorAll('.sessions tbody tr').length").await, 2);

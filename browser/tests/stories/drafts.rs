@@ -278,7 +278,7 @@ async fn sign_out_in_another_tab_erases_the_text_for_good() {
     assert_eq!(minji.drafts().await, 1);
     minji.opens_a_tab().await;
     minji.goes_to("/orders").await;
-    minji.clicks("form[action='/sign-out'] button").await;
+    minji.signs_out().await;
     minji.answers(true).await;
     minji.sees("main[data-state=sign-in]").await;
     assert_eq!(minji.drafts().await, 0);
@@ -304,7 +304,7 @@ async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
         minji.sees(&format!("{form}[data-tenure-state=held]")).await;
         minji.opens_a_tab().await;
         minji.goes_to("/orders").await;
-        minji.clicks("form[action='/sign-out'] button").await;
+        minji.signs_out().await;
         minji.answers(true).await;
         minji.sees("main[data-state=sign-in]").await;
         minji.sign_in("minji").await;
@@ -353,11 +353,11 @@ async fn sign_out_asks_only_who_typed_and_erases_nobody_elses_text() {
     // Her session expires, and another person signs in in this browser.
     minji.loses_the_session().await;
     minji.sign_in("park").await;
-    minji.clicks("form[action='/sign-out'] button").await;
+    minji.signs_out().await;
     minji.sees("main[data-state=sign-in]").await;
     assert_eq!(minji.drafts().await, 1);
     minji.sign_in("minji").await;
-    minji.clicks("form[action='/sign-out'] button").await;
+    minji.signs_out().await;
     minji.answers(true).await;
     minji.sees("main[data-state=sign-in]").await;
     assert_eq!(minji.drafts().await, 0);

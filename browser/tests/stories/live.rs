@@ -226,6 +226,7 @@ async fn language_switch_works_everywhere_and_keeps_the_text() {
     minji.types("[name='address.line1']", "Sejong-daero 9").await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("main[data-state=CP-1]").await;
+    minji.opens_the_menu().await;
     minji.clicks("header .language").await;
     minji.sees("html[lang=ko] main[data-state=CP-1]").await;
     assert!(minji.reads("main").await.contains("Sejong-daero 9"));

@@ -9,6 +9,7 @@ mod idle;
 mod keyboard;
 mod layout;
 mod live;
+mod looks;
 mod losing;
 mod merging;
 mod saving;
@@ -17,6 +18,7 @@ mod stock;
 mod tabs;
 mod travelling;
 mod typing;
+mod watching;
 mod words;
 
 use browser::{ORDER, Person};

@@ -95,6 +95,7 @@ async fn comparison_says_who_is_editing_now_and_waits_for_the_end() {
         park.clicks("[form=leave]").await;
         minji.sees("button[data-tenure-action=save]").await;
         assert!(minji.finds::<bool>("document.querySelector('[data-tenure-banner]').hidden").await);
+        minji.clicks(".side.own [name=message]").await;
         minji.clicks("button[data-tenure-action=save]").await;
         minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
         assert_eq!(minji.reads("dd.typed").await, format!("Mine {language}"));

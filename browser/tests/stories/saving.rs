@@ -244,6 +244,7 @@ async fn conflict_and_locked_pages_can_be_reloaded_and_left_by_back() {
     minji.waits_until(&format!("location.pathname === '{SHIPPING}'")).await;
     minji.goes_forward().await;
     minji.sees("main[data-state=CP-2]").await;
+    minji.clicks(".side.own [name=message]").await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert_eq!(minji.reads("dd.typed").await, "As the customer wants it");

@@ -307,10 +307,10 @@ async fn sign_out_erases_drafts_of_this_browser() {
     opens(&park, Form::Shipping).await;
     types_an_address(&park, "Hangang-daero 2").await;
     let field = "[name='address.line1']";
-    park.clicks("form[action='/sign-out'] button").await;
+    park.signs_out().await;
     park.answers(false).await;
     assert_eq!((park.value(field).await.as_str(), park.drafts().await), ("Hangang-daero 2", 1));
-    park.clicks("form[action='/sign-out'] button").await;
+    park.signs_out().await;
     park.answers(true).await;
     park.sees("main[data-state=sign-in]").await;
     assert_eq!(park.drafts().await, 0);
@@ -322,7 +322,7 @@ async fn nothing_typed_is_visible_by_back_after_sign_out() {
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
     types_an_address(&park, "Hangang-daero 2").await;
-    park.clicks("form[action='/sign-out'] button").await;
+    park.signs_out().await;
     park.answers(true).await;
     park.sees("main[data-state=sign-in]").await;
     park.goes_back().await;

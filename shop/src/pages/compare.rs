@@ -10,8 +10,8 @@ use tenure::{
 
 use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
 use super::frame::Visit;
-use crate::domain::{Order, OrderNo};
-use crate::texts::{Html, Lang, field_label, line_of, shown};
+use crate::domain::{Order, OrderLine, OrderNo};
+use crate::texts::{Html, Lang, field_label, line_of, marked, shown};
 use crate::use_cases::Shop;
 
 /// A differing field.
@@ -51,6 +51,20 @@ impl Row {
             Some("") => Html::dim(t.empty_value()),
             Some(text) => Html::typed(text),
         }
+    }
+
+    /// The same, with the words marked that differ from the value when it was opened; if that is unknown, from the value now.
+    pub(super) fn marked(&self, cell: &Cell, t: &Lang) -> Html {
+        match (self.opened.0.as_deref().or(self.now.0.as_deref()), cell.0.as_deref()) {
+            (Some(before), Some(now)) if before != now => marked(*t, before, now),
+            _ => None,
+        }
+        .unwrap_or_else(|| self.shown(cell, t))
+    }
+
+    /// Whether both sides changed it, to different values.
+    pub(super) fn is_open(&self) -> bool {
+        self.side == Side::Both && self.is_choosable()
     }
 
     /// Whether only the other side changed it: then there is nothing to decide.
@@ -215,6 +229,50 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
         rows.push(row(&name, theirs, mine, side, choice, gone));
     }
     rows
+}
+
+/// The differences between two versions of an order: `opened` was before, `now` came after. Lines go by their numbers, which no other
+/// product gets.
+pub(super) fn between(t: Lang, before: &Order, after: &Order) -> Vec<Row> {
+    let row = |label: Html, before: Option<String>, after: Option<String>, is_line| {
+        let differs = before != after;
+        let row = Row {
+            label,
+            opened: Cell(before),
+            now: Cell(after),
+            mine: Cell::default(),
+            side: Side::Theirs,
+            choice: None,
+            is_line,
+            gone: false,
+        };
+        differs.then_some(row)
+    };
+    let (shipping, shipping_after) = (Fields::of_shipping(before.shipping()), Fields::of_shipping(after.shipping()));
+    let text = |fields: &Fields, name| Some(fields.text(name).to_owned());
+    let numbers: BTreeSet<u32> = before.lines().iter().chain(after.lines()).map(OrderLine::line_no).collect();
+    let line = |order: &Order, line_no| order.lines().iter().find(|line| line.line_no() == line_no).cloned();
+    let lines = numbers.into_iter().filter_map(|line_no| {
+        let (old, new) = (line(before, line_no), line(after, line_no));
+        let product = old.as_ref().or(new.as_ref())?.product().to_owned();
+        let quantity = |line: Option<OrderLine>| line.map(|line| line.quantity().to_string());
+        row(t.line_quantity(product), quantity(old), quantity(new), true)
+    });
+    let total = |order: &Order| Some(t.money(order.total()).plain());
+    let state = |order: &Order| Some(t.order_state(order.state()).to_owned());
+    let fields = SHIPPING
+        .into_iter()
+        .filter_map(|name| row(field_label(t, name), text(&shipping, name), text(&shipping_after, name), false));
+    let rows = row(field_label(t, "state"), state(before), state(after), false).into_iter().chain(lines);
+    rows.chain(row(field_label(t, "total"), total(before), total(after), false)).chain(fields).collect()
+}
+
+/// The one row of two texts of a note, if they differ.
+pub(super) fn between_texts(t: Lang, before: &str, after: &str) -> Vec<Row> {
+    let [opened, now] = [before, after].map(|text| Cell(Some(text.to_owned())));
+    let (label, side) = (field_label(t, "text"), Side::Theirs);
+    let row = Row { label, opened, now, mine: Cell::default(), side, choice: None, is_line: false, gone: false };
+    if before == after { Vec::new() } else { vec![row] }
 }
 
 /// The order that text was typed on, if it is still known. Without it everything that differs is taken for typed.

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::{
-    Aggregate, Version, VersionConflict, VersionToken,
+    Aggregate, Owner, Version, VersionConflict, VersionToken,
     lease::Holder,
     version::{Change, Side},
 };
@@ -43,6 +43,8 @@ struct ConflictPage {
     /// For the form: `actual` as a token.
     version: String,
     now_heading: Html,
+    /// Those whose changes mine has met, the latest first.
+    others: Vec<Owner>,
     opened_known: bool,
     has_mine: bool,
     /// Whether there is a change that can be made on the current version.
@@ -85,6 +87,19 @@ impl ConflictPage {
         }
     }
 
+    /// How many fields both have changed, to different values: nothing is chosen there yet.
+    fn choices(&self) -> usize {
+        if self.can_apply() { self.rows.iter().filter(|row| row.is_open()).count() } else { 0 }
+    }
+
+    /// The same in words, for browsers without scripts.
+    fn choices_said(&self) -> Html {
+        match self.choices() {
+            1 => self.f.t.choices_one().into(),
+            count => self.f.t.choices_many(count),
+        }
+    }
+
     /// Whether there is anything to apply again.
     fn can_apply(&self) -> bool {
         self.rule.is_none() && self.applies
@@ -118,7 +133,16 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let state = state(&frame, conflict, &rows, rule.is_some());
     let applies = state != "CP-3" && (!has_mine || rows.iter().any(Row::applies));
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
+    let others = others(&frame, conflict, if is_note { &[] } else { &view.changes });
     let mut said = said(&frame, conflict, state, has_mine, is_note, both.is_some());
+    if let [_, before @ ..] = &others[..]
+        && !before.is_empty()
+    {
+        said.insert(1, t.also_by(t.names(&before.iter().map(|by| by.name.clone()).collect::<Vec<_>>())));
+    }
+    if attempt.fields.has("apply") && both.is_none() {
+        said.push(t.choices_kept().into());
+    }
     if rows.iter().any(|row| row.gone && !row.is_theirs()) {
         said.push(if applies { t.line_removed_rest().into() } else { t.line_removed().into() });
     }
@@ -175,6 +199,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         said,
         rule,
         now_heading,
+        others,
         opened_known: conflict.opened_known,
         has_mine,
         applies,
@@ -205,6 +230,18 @@ fn rule(t: Lang, what: What, state: OrderState) -> Option<Html> {
         _ => return None,
     };
     Some(t.refusal(&refusal))
+}
+
+/// Those who saved since the form was opened, except the viewer; the latest first, each once.
+fn others(frame: &Frame, conflict: &VersionConflict, changes: &[Change]) -> Vec<Owner> {
+    let met = changes.iter().filter(|change| change.version > conflict.expected);
+    let mut others: Vec<Owner> = Vec::new();
+    for by in conflict.changed.iter().chain(met).filter_map(|change| change.by.as_ref()) {
+        if !frame.is_me(by) && others.iter().all(|other| other.id != by.id) {
+            others.push(by.clone());
+        }
+    }
+    others
 }
 
 /// The state of this conflict page.

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::domain::{OrderLine, ShippingInfo};
+use crate::domain::{Order, OrderLine, ShippingInfo};
 
 /// The names of the fields of [`ShippingInfo`], which are the paths in the domain's refusals.
 pub(crate) const SHIPPING: [&str; 6] =
@@ -90,6 +90,13 @@ impl Fields {
         let values =
             [&receiver.name, &receiver.phone, &address.postal_code, &address.line1, &address.line2, info.message()];
         Fields(SHIPPING.into_iter().zip(values).map(|(name, value)| (name.into(), value.into())).collect())
+    }
+
+    /// Without what the order says as well: the text that is the person's own.
+    pub(crate) fn without_same(&self, order: &Order) -> Fields {
+        let same = Fields::of_shipping(order.shipping()).with_lines(order.lines());
+        let differs = |(name, value): &&(String, String)| same.get(name) != Some(value.trim());
+        Fields(self.0.iter().filter(differs).cloned().collect())
     }
 
     /// As if the person had typed the quantities of these lines as well.

@@ -10,10 +10,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{Html as HtmlBody, IntoResponse, Response};
 use jiff::Timestamp;
+use tenure::Owner;
 use tenure::version::Change;
 use tenure_web::csrf::CsrfToken;
 use tenure_web::sent::is_script;
 
+use super::face::Face;
 use super::fields::Fields;
 use super::flash::Flash;
 use crate::cookies::{self, Cookie};
@@ -98,6 +100,16 @@ impl Frame {
         self.member.as_ref().map_or("", |member| member.id().as_str())
     }
 
+    /// The sign of a person.
+    pub(crate) fn face(&self, owner: &Owner) -> String {
+        Face(owner).to_string()
+    }
+
+    /// The sign of the viewer.
+    pub(crate) fn my_face(&self) -> String {
+        self.member.as_ref().map(|member| self.face(&member.owner())).unwrap_or_default()
+    }
+
     /// An instant, formatted for this page.
     pub(crate) fn at(&self, at: impl IntoTimestamp) -> When {
         When::new(self.t, at.into_timestamp(), self.now)
@@ -114,7 +126,7 @@ impl Frame {
     }
 
     /// Whether that is the viewer.
-    pub(crate) fn is_me(&self, owner: &tenure::Owner) -> bool {
+    pub(crate) fn is_me(&self, owner: &Owner) -> bool {
         self.member.as_ref().is_some_and(|member| member.id().as_str() == owner.id)
     }
 

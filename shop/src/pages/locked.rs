@@ -1,7 +1,5 @@
 //! 423: another owner holds the order. Shows the holder, the time of the lease, and the possible actions.
 
-use std::time::Duration;
-
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
@@ -11,15 +9,18 @@ use tenure::{
     lease::{Holder, Presence},
 };
 use tenure_web::form_id::FormId;
+use tenure_web::now::Now;
+use tenure_web::verdict::{Verdict, free_at};
 
+use super::face::Face;
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::order_url;
 use super::problem::{self, ProblemPage, typed};
 use super::refusal::{self, Attempt, What};
-use crate::domain::Order;
-use crate::texts::{Html, left};
+use crate::domain::{Order, OrderNo, OrderState};
+use crate::texts::Html;
 use crate::use_cases::{OrderView, Shop};
 
 #[derive(Template)]
@@ -28,10 +29,9 @@ struct LockedPage {
     f: Frame,
     url: String,
     holder: Holder,
-    /// The time until the order is free, if its holder does nothing more.
-    free_in: Duration,
     is_me: bool,
     what: What,
+    words: Words,
     view: OrderView,
     /// The address and the fields of [Try again].
     action: String,
@@ -65,40 +65,112 @@ impl LockedPage {
         }
     }
 
-    /// The title with the number of the order. For a button, the action that failed.
-    fn title(&self) -> Html {
-        let (t, no) = (self.f.t, self.order().no());
-        match self.what {
-            What::StartShipping => t.ship_locked_title(no),
-            What::Cancel => t.cancel_locked_title(no),
-            _ if self.is_me => t.locked_title_self(no),
-            _ => t.locked_title(no),
-        }
+    /// Where the page asks what is new.
+    fn now(&self) -> String {
+        format!("{}/now?page={}&v={}", self.url, self.what.code(), self.view.order.version())
     }
 
-    fn who(&self) -> Html {
-        let (t, since) = (self.f.t, self.f.at(self.holder.since));
-        match (self.is_me, self.what) {
-            (true, What::StartShipping) => t.ship_locked_self(since),
-            (true, What::Cancel) => t.cancel_locked_self(since),
-            (true, _) => t.held_self(since),
-            (false, What::StartShipping) => t.ship_locked_what(&self.holder.owner, since),
-            (false, What::Cancel) => t.cancel_locked_what(&self.holder.owner, since),
-            (false, _) => t.held_other(&self.holder.owner, since),
-        }
+    /// The states of the page without a connection, and without anything to see.
+    fn live_states(&self) -> (&'static str, &'static str) {
+        ("LP-5", "LP-18")
     }
 
-    fn last_activity(&self) -> Html {
-        let (t, typed) = (self.f.t, self.f.at(self.holder.last_input));
-        match self.holder.presence() {
-            Presence::Unreachable => t.last_heard(typed, left(t, self.free_in)),
-            _ => t.last_typed(typed, left(t, self.free_in)),
-        }
+    /// The label of [Try again].
+    fn again_label(&self) -> &'static str {
+        again_label(&self.f, self.what, false)
     }
 
     /// Moving is for edit forms: a command has nothing to move.
     fn can_move(&self) -> bool {
         self.is_me && matches!(self.what, What::OpenEdit | What::SaveEdit | What::ChangeShipping)
+    }
+}
+
+/// What the page says about the holder; while it is open too.
+struct Words {
+    state: &'static str,
+    /// The title, with the number of the order. For a button, the action that failed.
+    title: Html,
+    who: Html,
+    last: Html,
+}
+
+impl Words {
+    fn new(f: &Frame, shop: &Shop, what: What, no: &OrderNo, holder: &Holder) -> Words {
+        let (t, is_me, since) = (f.t, f.is_me(&holder.owner), f.at(holder.since));
+        let title = match what {
+            What::StartShipping => t.ship_locked_title(no),
+            What::Cancel => t.cancel_locked_title(no),
+            _ if is_me => t.locked_title_self(no),
+            _ => t.locked_title(no),
+        };
+        let who = match (is_me, what) {
+            (true, What::StartShipping) => t.ship_locked_self(since),
+            (true, What::Cancel) => t.cancel_locked_self(since),
+            (true, _) => t.held_self(since),
+            (false, What::StartShipping) => t.ship_locked_what(&holder.owner, since),
+            (false, What::Cancel) => t.cancel_locked_what(&holder.owner, since),
+            (false, _) => t.held_other(&holder.owner, since),
+        };
+        let state = match (what, holder.presence()) {
+            (What::StartShipping | What::Cancel, _) => "OV-7",
+            _ if is_me => "LP-16",
+            (_, Presence::Unreachable) => "LP-3",
+            (_, Presence::Idle) => "LP-2",
+            _ => "LP-1",
+        };
+        let typed = f.at(holder.last_input);
+        let free = f.at(free_at(holder, &shop.locks().policy(holder.key.kind())));
+        let last = match holder.presence() {
+            Presence::Unreachable => t.last_heard(typed, free),
+            _ => t.last_typed(typed, free),
+        };
+        Words { state, title, who, last }
+    }
+
+    /// The sign of the holder, and the words.
+    fn who(&self, holder: &Holder) -> Html {
+        let face = Face(&holder.owner);
+        Html::trusted(format!("{face}<div><p><strong>{}</strong></p><p>{}</p></div>", self.who, self.last))
+    }
+}
+
+fn again_label(f: &Frame, what: What, is_free: bool) -> &'static str {
+    if is_free && what == What::OpenEdit { f.t.edit_now() } else { f.t.try_again() }
+}
+
+/// What is new on the page: it is free, or has another holder, or was changed meanwhile.
+pub(super) fn now(
+    f: &Frame,
+    shop: &Shop,
+    what: What,
+    no: &OrderNo,
+    verdict: &Verdict<OrderState>,
+    told: Now,
+    changed: Option<Html>,
+) -> Now {
+    let t = f.t;
+    let flat = |icon: &'static str, words: &str, class: &str| {
+        format!(r#"{}<div class="{class}"><p><strong>{}</strong></p></div>"#, Icon(icon), Html::text(words))
+    };
+    let changed = changed.map_or_else(|| Html::text(""), |change| t.changed_while_waiting(change));
+    let told = told.slot("changed", changed);
+    match verdict {
+        Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => {
+            let words = Words::new(f, shop, what, no, holder);
+            let told = told.slot("title", &words.title).slot("who", words.who(holder));
+            told.slot("again", again_label(f, what, false)).page(words.state, None)
+        }
+        Verdict::Frozen(state) => {
+            let why =
+                if *state == OrderState::Cancelled { t.not_changeable_cancelled() } else { t.not_changeable_shipped() };
+            told.slot("title", t.order_title(no)).slot("who", flat("info", why, "over")).page("LP-14", None)
+        }
+        _ => {
+            let title = t.free_title(no);
+            let told = told.slot("title", &title).slot("who", flat("check", t.free_what(), "free"));
+            told.slot("again", again_label(f, what, true)).page("LP-6", Some(title.plain()))
+        }
     }
 }
 
@@ -110,31 +182,30 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         Err(refusal) => return refusal::plain(frame, refusal),
     };
     let is_me = frame.is_me(&holder.owner);
-    let state = match attempt.what {
-        What::StartShipping | What::Cancel => "OV-7",
-        _ if is_me => "LP-16",
-        _ => "LP-1",
-    };
+    let words = Words::new(&frame, shop, attempt.what, attempt.no, &holder);
+    let free_in = shop.free_in(&holder);
     let page = LockedPage {
         url: order_url(attempt.no),
         is_me,
         what: attempt.what,
-        view,
         action: attempt.action(),
         again: attempt.again(),
         carried: attempt.carried(),
-        typed: typed(frame.t, attempt.fields),
+        typed: typed(frame.t, &attempt.fields.without_same(&view.order)),
+        view,
         seen: attempt.seen,
         next_form: FormId::random(),
-        free_in: shop.free_in(&holder),
         holder,
-        f: frame.state(state),
+        f: frame.state(words.state),
+        words,
     };
     let mut response = match page.f.script {
-        true => problem::told(&page.f, StatusCode::LOCKED, page.f.state, &[page.who(), page.last_activity()]),
+        true => {
+            problem::told(&page.f, StatusCode::LOCKED, page.f.state, &[page.words.who.clone(), page.words.last.clone()])
+        }
         false => page.f.answer(StatusCode::LOCKED, &page),
     };
-    response.headers_mut().insert(RETRY_AFTER, page.free_in.as_secs().max(1).into());
+    response.headers_mut().insert(RETRY_AFTER, free_in.as_secs().max(1).into());
     response
 }
 

@@ -16,9 +16,9 @@ use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
 use super::posted::{Answer, Posted};
-use super::{order_url, problem, refusal, see};
+use super::{live, order_url, problem, refusal, see};
 use crate::domain::{Invalid, OrderNo, check_reason};
-use crate::texts::{Html, left};
+use crate::texts::Html;
 use crate::use_cases::{HeldPage, Kept, Refusal, Shop};
 
 /// The code under which a form that was to end a lock is kept.
@@ -78,8 +78,24 @@ impl LocksPage {
         format!("{}{note}", order_url(holder.key.id()))
     }
 
-    fn left(&self, holder: &Holder) -> String {
-        left(self.f.t, self.shop.free_in(holder))
+    /// Who has it, and when it is free.
+    fn cells(&self, holder: &Holder) -> [Html; 2] {
+        live::lease(&self.f, &self.shop, Some(holder))
+    }
+
+    /// Where the page asks what is new about its leases.
+    fn now(&self) -> String {
+        let key = |holder: &Holder| format!("{}.{}.{}", holder.generation, holder.key.kind(), holder.key.id());
+        let rows = self.held.iter().map(|holder| ("l", key(holder)));
+        let kind = self.kind.map(|kind| ("type", kind.to_owned()));
+        let is_part = self.after.is_some() || self.next.is_some();
+        let asked: Vec<_> = kind.into_iter().chain(is_part.then(|| ("part", String::new()))).chain(rows).collect();
+        format!("/now/locks?{}", serde_urlencoded::to_string(asked).unwrap_or_default())
+    }
+
+    /// The states of the page without a connection, and without anything to see.
+    fn live_states(&self) -> (&'static str, &'static str) {
+        ("AC-12", "AC-11")
     }
 
     fn is_open(&self, holder: &Holder) -> bool {

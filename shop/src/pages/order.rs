@@ -8,13 +8,13 @@ use axum::response::{IntoResponse, Response};
 use tenure::lease::Holder;
 use tenure::version::Change;
 use tenure_web::form_id::FormId;
-use tenure_web::verdict::{Facts, Verdict, decide};
+use tenure_web::verdict::Verdict;
 use tenure_web::versions::Versioned;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::kept::KeptForm;
-use super::standing::each_person_once;
+use super::live;
 use super::unsaved::Unsaved;
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
@@ -30,6 +30,8 @@ struct OrderPage {
     url: String,
     /// The possible actions on the order now.
     verdict: Verdict<OrderState>,
+    /// Who is editing it.
+    line: Html,
     /// The ids of the forms that the buttons of this page open or send, new for each rendered page.
     edit_form: FormId,
     note_form: FormId,
@@ -59,8 +61,18 @@ impl OrderPage {
     }
 
     /// Who has the note open, each person once.
-    fn note_editors(&self) -> Vec<&Holder> {
-        each_person_once(&self.view.note_editors)
+    fn note_editors(&self) -> Html {
+        live::note_editors(&self.f, &self.view.note_editors)
+    }
+
+    /// The states of the page without a connection, and without anything to see.
+    fn live_states(&self) -> (&'static str, &'static str) {
+        ("", "gone")
+    }
+
+    /// The version of the note, to compare the earlier ones with.
+    fn note_version(&self) -> i64 {
+        self.view.note.as_ref().map_or(0, |note| note.version().number())
     }
 
     /// Who made a change; what the demo came with has no author.
@@ -108,14 +120,8 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     let me = visit.member.owner();
-    let facts = Facts::of_a_look(view.frozen(), view.holder.clone().into_iter().collect());
-    let verdict = decide(&me, facts);
-    let state = match &verdict {
-        Verdict::Elsewhere { .. } => "OV-3",
-        Verdict::Taken { .. } => "OV-2",
-        Verdict::Frozen(_) => "OV-6",
-        _ => "OV-1",
-    };
+    let verdict = live::verdict(&me, view.order.state(), view.holder.clone().into_iter().collect());
+    let live::Said { state, html: line } = live::line(&visit.frame, &shop, &verdict, false);
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
     let (f, url) = (visit.frame.state(state), order_url(&no));
     let unsaved = view.frozen().is_some().then(|| Unsaved::of(f.t, &view.order));
@@ -123,6 +129,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
         Ok(refused) => refused.map(|(address, at)| (address, f.at(at))),
         Err(refusal) => return refusal::plain(f, refusal),
     };
-    let page = OrderPage { f, view, url, verdict, edit_form, note_form, ship_form, cancel_form, unsaved, refused };
+    let page =
+        OrderPage { f, view, url, verdict, line, edit_form, note_form, ship_form, cancel_form, unsaved, refused };
     Versioned(page.view.order.token(), page.f.answer(StatusCode::OK, &page)).into_response()
 }

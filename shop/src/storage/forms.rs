@@ -64,6 +64,14 @@ pub(crate) async fn kept_about(
     on!(db, kept_about(db, member, about, since))
 }
 
+/// The orders about which forms of this member were kept after `since`.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
+    on!(db, kept_subjects(db, member, since))
+}
+
 /// Records, in the transaction of the save, that this form was saved.
 ///
 /// # Errors

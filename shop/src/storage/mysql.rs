@@ -2,48 +2,50 @@
 
 use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
+use super::orders::{Asked, PageOf, select};
+use super::sessions::SessionNowRow;
 use super::{Ended, KeptRow, Listed, OrderNowRow, SavedRow, SessionRow, failed};
 
 pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     db.migrate(&sqlx::migrate!("migrations/mysql")).await
 }
 
-const COUNT_ORDERS: &str = "select count(*) from orders where (? is null or orderer = ?) and (? is null or state = ?)";
+const LISTED: &str = "no, orderer_name, state, total,
+    timestampdiff(microsecond, '1970-01-01', placed_at) as placed_at, version";
 
-pub(super) async fn count_orders(
-    db: &Database,
-    orderer: Option<&str>,
-    state: Option<&str>,
-) -> Result<i64, DatabaseError> {
-    let count = sqlx::query_scalar(COUNT_ORDERS).bind(orderer).bind(orderer).bind(state).bind(state);
-    count.fetch_one(db.mysql()?).await.map_err(failed)
+pub(super) async fn count_orders(db: &Database, asked: &Asked<'_>) -> Result<i64, DatabaseError> {
+    let mut count = select::<sqlx::MySql>("count(*)", asked, None);
+    count.build_query_scalar().fetch_one(db.mysql()?).await.map_err(failed)
 }
 
-const LIST_ORDERS: &str = "
-    select no, orderer_name, state, total,
-           timestampdiff(microsecond, '1970-01-01', placed_at) as placed_at from orders
-     where (? is null or orderer = ?) and (? is null or state = ?)
-     order by orders.placed_at desc, no desc limit ? offset ?";
-
-pub(super) async fn list_orders(
-    db: &Database,
-    orderer: Option<&str>,
-    state: Option<&str>,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<Listed>, DatabaseError> {
-    let list = sqlx::query_as(LIST_ORDERS).bind(orderer).bind(orderer).bind(state).bind(state).bind(limit).bind(offset);
-    list.fetch_all(db.mysql()?).await.map_err(failed)
+pub(super) async fn list_orders(db: &Database, asked: &Asked<'_>, page: PageOf) -> Result<Vec<Listed>, DatabaseError> {
+    let mut list = select::<sqlx::MySql>(LISTED, asked, Some(page));
+    list.build_query_as().fetch_all(db.mysql()?).await.map_err(failed)
 }
 
-pub(super) async fn order_now(db: &Database, no: &str) -> Result<Option<OrderNowRow>, DatabaseError> {
-    let read = sqlx::query_as("select orderer, state, version from orders where no = ?").bind(no);
-    read.fetch_optional(db.mysql()?).await.map_err(failed)
+/// Runs a statement that ends with `in` for these keys. The number of placeholders is a power of two, so that few texts are prepared.
+async fn among<R>(db: &Database, sql: &str, keys: &[&str]) -> Result<Vec<R>, DatabaseError>
+where
+    R: for<'r> sqlx::FromRow<'r, sqlx::mysql::MySqlRow> + Send + Unpin,
+{
+    let mut select = sqlx::QueryBuilder::<sqlx::MySql>::new(sql);
+    let last = keys.last().copied().unwrap_or_default();
+    let padded = keys.iter().copied().chain(std::iter::repeat(last)).take(keys.len().next_power_of_two());
+    select.push("(");
+    let mut list = select.separated(", ");
+    padded.for_each(|key| {
+        list.push_bind(key);
+    });
+    select.push(")");
+    select.build_query_as().fetch_all(db.mysql()?).await.map_err(failed)
 }
 
-pub(super) async fn note_now(db: &Database, no: &str) -> Result<Option<i64>, DatabaseError> {
-    let read = sqlx::query_scalar("select version from order_note where order_no = ?").bind(no);
-    read.fetch_optional(db.mysql()?).await.map_err(failed)
+pub(super) async fn orders_now(db: &Database, numbers: &[&str]) -> Result<Vec<OrderNowRow>, DatabaseError> {
+    among(db, "select no, orderer, state, version from orders where no in ", numbers).await
+}
+
+pub(super) async fn notes_now(db: &Database, numbers: &[&str]) -> Result<Vec<(String, i64)>, DatabaseError> {
+    among(db, "select order_no, version from order_note where order_no in ", numbers).await
 }
 
 pub(super) async fn secret(db: &Database, name: &str, value: &str) -> Result<String, Error> {
@@ -87,6 +89,14 @@ const READ_SESSION: &str = "select id, member, epoch, browser, started_at, seen_
 
 pub(super) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
     sqlx::query_as(READ_SESSION).bind(id).fetch_optional(db.mysql()?).await.map_err(failed)
+}
+
+const SESSIONS_NOW: &str = "
+    select s.id, s.member, s.epoch, s.browser, s.started_at, s.seen_at, m.version as member_version
+      from sign_in s join member m on m.id = s.member where s.id in ";
+
+pub(super) async fn sessions_now(db: &Database, ids: &[&str]) -> Result<Vec<SessionNowRow>, DatabaseError> {
+    among(db, SESSIONS_NOW, ids).await
 }
 
 const LIST_SESSIONS: &str = "
@@ -207,6 +217,12 @@ pub(super) async fn kept_about(
 ) -> Result<Vec<KeptRow>, DatabaseError> {
     let select = sqlx::query_as(KEPT_ABOUT).bind(member).bind(about).bind(since);
     select.fetch_all(db.mysql()?).await.map_err(failed)
+}
+
+const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = ? and kept_at > ?";
+
+pub(super) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
+    sqlx::query_scalar(KEPT_SUBJECTS).bind(member).bind(since).fetch_all(db.mysql()?).await.map_err(failed)
 }
 
 const MARK_SAVED: &str = "

@@ -2,48 +2,35 @@
 
 use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
+use super::orders::{Asked, PageOf, select};
+use super::sessions::SessionNowRow;
 use super::{Ended, KeptRow, Listed, OrderNowRow, SavedRow, SessionRow, failed};
 
 pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     db.migrate(&sqlx::migrate!("migrations/postgres")).await
 }
 
-const COUNT_ORDERS: &str =
-    "select count(*) from orders where ($1::text is null or orderer = $1) and ($2::text is null or state = $2)";
+const LISTED: &str =
+    "no, orderer_name, state, total, (extract(epoch from placed_at) * 1000000)::bigint as placed_at, version";
 
-pub(super) async fn count_orders(
-    db: &Database,
-    orderer: Option<&str>,
-    state: Option<&str>,
-) -> Result<i64, DatabaseError> {
-    let count = sqlx::query_scalar(COUNT_ORDERS).bind(orderer).bind(state);
-    count.fetch_one(db.postgres()?).await.map_err(failed)
+pub(super) async fn count_orders(db: &Database, asked: &Asked<'_>) -> Result<i64, DatabaseError> {
+    let mut count = select::<sqlx::Postgres>("count(*)", asked, None);
+    count.build_query_scalar().fetch_one(db.postgres()?).await.map_err(failed)
 }
 
-const LIST_ORDERS: &str = "
-    select no, orderer_name, state, total, (extract(epoch from placed_at) * 1000000)::bigint as placed_at from orders
-     where ($1::text is null or orderer = $1) and ($2::text is null or state = $2)
-     order by orders.placed_at desc, no desc limit $3 offset $4";
-
-pub(super) async fn list_orders(
-    db: &Database,
-    orderer: Option<&str>,
-    state: Option<&str>,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<Listed>, DatabaseError> {
-    let list = sqlx::query_as(LIST_ORDERS).bind(orderer).bind(state).bind(limit).bind(offset);
-    list.fetch_all(db.postgres()?).await.map_err(failed)
+pub(super) async fn list_orders(db: &Database, asked: &Asked<'_>, page: PageOf) -> Result<Vec<Listed>, DatabaseError> {
+    let mut list = select::<sqlx::Postgres>(LISTED, asked, Some(page));
+    list.build_query_as().fetch_all(db.postgres()?).await.map_err(failed)
 }
 
-pub(super) async fn order_now(db: &Database, no: &str) -> Result<Option<OrderNowRow>, DatabaseError> {
-    let read = sqlx::query_as("select orderer, state, version from orders where no = $1").bind(no);
-    read.fetch_optional(db.postgres()?).await.map_err(failed)
+pub(super) async fn orders_now(db: &Database, numbers: &[&str]) -> Result<Vec<OrderNowRow>, DatabaseError> {
+    let sql = "select no, orderer, state, version from orders where no = any($1)";
+    sqlx::query_as(sql).bind(numbers).fetch_all(db.postgres()?).await.map_err(failed)
 }
 
-pub(super) async fn note_now(db: &Database, no: &str) -> Result<Option<i64>, DatabaseError> {
-    let read = sqlx::query_scalar("select version from order_note where order_no = $1").bind(no);
-    read.fetch_optional(db.postgres()?).await.map_err(failed)
+pub(super) async fn notes_now(db: &Database, numbers: &[&str]) -> Result<Vec<(String, i64)>, DatabaseError> {
+    let sql = "select order_no, version from order_note where order_no = any($1)";
+    sqlx::query_as(sql).bind(numbers).fetch_all(db.postgres()?).await.map_err(failed)
 }
 
 pub(super) async fn secret(db: &Database, name: &str, value: &str) -> Result<String, Error> {
@@ -87,6 +74,14 @@ const READ_SESSION: &str = "select id, member, epoch, browser, started_at, seen_
 
 pub(super) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
     sqlx::query_as(READ_SESSION).bind(id).fetch_optional(db.postgres()?).await.map_err(failed)
+}
+
+const SESSIONS_NOW: &str = "
+    select s.id, s.member, s.epoch, s.browser, s.started_at, s.seen_at, m.version as member_version
+      from sign_in s join member m on m.id = s.member where s.id = any($1)";
+
+pub(super) async fn sessions_now(db: &Database, ids: &[&str]) -> Result<Vec<SessionNowRow>, DatabaseError> {
+    sqlx::query_as(SESSIONS_NOW).bind(ids).fetch_all(db.postgres()?).await.map_err(failed)
 }
 
 const LIST_SESSIONS: &str = "
@@ -207,6 +202,12 @@ pub(super) async fn kept_about(
 ) -> Result<Vec<KeptRow>, DatabaseError> {
     let select = sqlx::query_as(KEPT_ABOUT).bind(member).bind(about).bind(since);
     select.fetch_all(db.postgres()?).await.map_err(failed)
+}
+
+const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = $1 and kept_at > $2";
+
+pub(super) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
+    sqlx::query_scalar(KEPT_SUBJECTS).bind(member).bind(since).fetch_all(db.postgres()?).await.map_err(failed)
 }
 
 const MARK_SAVED: &str = "

@@ -21,6 +21,14 @@ pub(crate) struct SessionRow {
     pub(crate) seen_at: i64,
 }
 
+/// A session, and the version of its member.
+#[derive(sqlx::FromRow)]
+pub(super) struct SessionNowRow {
+    #[sqlx(flatten)]
+    pub(super) session: SessionRow,
+    pub(super) member_version: i64,
+}
+
 /// The limits of expired sessions and browsers: seconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
@@ -56,6 +64,15 @@ pub(crate) async fn insert_session(
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
     on!(db, read_session(db, id))
+}
+
+/// Those of these sessions that exist, with the version of their member: one statement.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn sessions_now(db: &Database, ids: &[&str]) -> Result<Vec<(SessionRow, i64)>, DatabaseError> {
+    let rows: Vec<SessionNowRow> = if ids.is_empty() { Vec::new() } else { on!(db, sessions_now(db, ids))? };
+    Ok(rows.into_iter().map(|row| (row.session, row.member_version)).collect())
 }
 
 /// The sessions of this member in this epoch, the latest first.

@@ -2,48 +2,39 @@
 
 use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
+use super::orders::{Asked, PageOf, select};
+use super::sessions::SessionNowRow;
 use super::{Ended, KeptRow, Listed, OrderNowRow, SavedRow, SessionRow, failed};
 
 pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     db.migrate(&sqlx::migrate!("migrations/sqlite")).await
 }
 
-const COUNT_ORDERS: &str =
-    "select count(*) from orders where (?1 is null or orderer = ?1) and (?2 is null or state = ?2)";
+const LISTED: &str = "no, orderer_name, state, total, placed_at, version";
 
-pub(super) async fn count_orders(
-    db: &Database,
-    orderer: Option<&str>,
-    state: Option<&str>,
-) -> Result<i64, DatabaseError> {
-    let count = sqlx::query_scalar(COUNT_ORDERS).bind(orderer).bind(state);
-    count.fetch_one(db.sqlite()?).await.map_err(failed)
+pub(super) async fn count_orders(db: &Database, asked: &Asked<'_>) -> Result<i64, DatabaseError> {
+    let mut count = select::<sqlx::Sqlite>("count(*)", asked, None);
+    count.build_query_scalar().fetch_one(db.sqlite()?).await.map_err(failed)
 }
 
-const LIST_ORDERS: &str = "
-    select no, orderer_name, state, total, placed_at from orders
-     where (?1 is null or orderer = ?1) and (?2 is null or state = ?2)
-     order by placed_at desc, no desc limit ?3 offset ?4";
-
-pub(super) async fn list_orders(
-    db: &Database,
-    orderer: Option<&str>,
-    state: Option<&str>,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<Listed>, DatabaseError> {
-    let list = sqlx::query_as(LIST_ORDERS).bind(orderer).bind(state).bind(limit).bind(offset);
-    list.fetch_all(db.sqlite()?).await.map_err(failed)
+pub(super) async fn list_orders(db: &Database, asked: &Asked<'_>, page: PageOf) -> Result<Vec<Listed>, DatabaseError> {
+    let mut list = select::<sqlx::Sqlite>(LISTED, asked, Some(page));
+    list.build_query_as().fetch_all(db.sqlite()?).await.map_err(failed)
 }
 
-pub(super) async fn order_now(db: &Database, no: &str) -> Result<Option<OrderNowRow>, DatabaseError> {
-    let read = sqlx::query_as("select orderer, state, version from orders where no = ?").bind(no);
-    read.fetch_optional(db.sqlite()?).await.map_err(failed)
+/// A list for `json_each`.
+fn json(keys: &[&str]) -> String {
+    serde_json::json!(keys).to_string()
 }
 
-pub(super) async fn note_now(db: &Database, no: &str) -> Result<Option<i64>, DatabaseError> {
-    let read = sqlx::query_scalar("select version from order_note where order_no = ?").bind(no);
-    read.fetch_optional(db.sqlite()?).await.map_err(failed)
+pub(super) async fn orders_now(db: &Database, numbers: &[&str]) -> Result<Vec<OrderNowRow>, DatabaseError> {
+    let sql = "select no, orderer, state, version from orders where no in (select value from json_each(?))";
+    sqlx::query_as(sql).bind(json(numbers)).fetch_all(db.sqlite()?).await.map_err(failed)
+}
+
+pub(super) async fn notes_now(db: &Database, numbers: &[&str]) -> Result<Vec<(String, i64)>, DatabaseError> {
+    let sql = "select order_no, version from order_note where order_no in (select value from json_each(?))";
+    sqlx::query_as(sql).bind(json(numbers)).fetch_all(db.sqlite()?).await.map_err(failed)
 }
 
 pub(super) async fn secret(db: &Database, name: &str, value: &str) -> Result<String, Error> {
@@ -87,6 +78,14 @@ const READ_SESSION: &str = "select id, member, epoch, browser, started_at, seen_
 
 pub(super) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
     sqlx::query_as(READ_SESSION).bind(id).fetch_optional(db.sqlite()?).await.map_err(failed)
+}
+
+const SESSIONS_NOW: &str = "
+    select s.id, s.member, s.epoch, s.browser, s.started_at, s.seen_at, m.version as member_version
+      from sign_in s join member m on m.id = s.member where s.id in (select value from json_each(?))";
+
+pub(super) async fn sessions_now(db: &Database, ids: &[&str]) -> Result<Vec<SessionNowRow>, DatabaseError> {
+    sqlx::query_as(SESSIONS_NOW).bind(json(ids)).fetch_all(db.sqlite()?).await.map_err(failed)
 }
 
 const LIST_SESSIONS: &str = "
@@ -207,6 +206,12 @@ pub(super) async fn kept_about(
 ) -> Result<Vec<KeptRow>, DatabaseError> {
     let select = sqlx::query_as(KEPT_ABOUT).bind(member).bind(about).bind(since);
     select.fetch_all(db.sqlite()?).await.map_err(failed)
+}
+
+const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = ? and kept_at > ?";
+
+pub(super) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
+    sqlx::query_scalar(KEPT_SUBJECTS).bind(member).bind(since).fetch_all(db.sqlite()?).await.map_err(failed)
 }
 
 const MARK_SAVED: &str = "

@@ -19,8 +19,16 @@ texts! {
         "Nothing is lost: the two changes are about different fields, so both can be saved.",
         "작성한 내용은 그대로 있습니다. 서로 다른 항목을 바꿨으므로 두 변경을 모두 저장할 수 있습니다.";
     overlap:
-        "Both changed the same field. Choose what is to stay; yours is chosen for now.",
-        "같은 항목을 둘 다 바꿨습니다. 남길 값을 고르세요. 내 값이 선택되어 있습니다.";
+        "Both changed the same field. Choose what is to stay.",
+        "같은 항목을 둘 다 바꿨습니다. 남길 값을 선택하세요.";
+    choices_kept:
+        "Meanwhile it was saved once more. What you chose before is kept; only what changed again is asked again.",
+        "그사이 한 번 더 저장되었습니다. 앞서 선택한 값은 그대로이며, 다시 바뀐 항목만 다시 묻습니다.";
+    also_by(names): "Before that, {names} saved as well.", "그 전에 {names}도 저장했습니다.";
+    choices_one: "1 field to decide", "1개 항목에서 값을 선택해야 합니다";
+    choices_many(count): "{count} fields to decide", "{count}개 항목에서 값을 선택해야 합니다";
+    choices_left: "{left} of {all} still to decide", "{all}개 중 {left}개를 더 선택해야 합니다";
+    choices_done: "Everything is decided.", "모두 선택했습니다.";
     line_removed:
         "Your change was to a product that was removed from the order meanwhile, so there is nothing to save. If it is still wanted, add \
          the product again, or ask for it.",
@@ -43,7 +51,6 @@ texts! {
     now_by(name, time): "Now ({name}, {time})", "현재({name}, {time})";
     now_short: "Now", "현재";
     yours: "Yours", "내 변경";
-    changed_mark: "changed", "변경됨";
     empty_value: "(empty)", "(비어 있음)";
     absent_value: "–", "–";
     no_line: "(not in the order)", "(주문에 없음)";

@@ -18,8 +18,7 @@ texts! {
     what_is_locked: "What", "대상";
     holder: "Who", "편집하는 사람";
     since: "Since", "시작";
-    last_active: "Last input", "마지막 입력";
-    frees_itself_in: "Frees itself in", "자동 해제까지";
+    frees_itself_at: "Free at", "자동 해제";
     actions: "Actions", "작업";
     nobody_is_editing: "Nobody is editing.", "편집 중인 사람이 없습니다.";
     nobody_is_editing_more:

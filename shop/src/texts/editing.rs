@@ -47,12 +47,12 @@ texts! {
     held_self(time):
         "You have been editing since {time}, in another tab or on another device, or you left the form a moment ago.",
         "{time}부터 다른 탭이나 다른 기기에서 수정하고 있거나, 조금 전에 수정 양식에서 나왔습니다.";
-    last_typed(time, left):
-        "Last input: {time}. Without another, the order is free in {left}.",
-        "마지막 입력은 {time}입니다. 더 입력이 없으면 {left} 뒤에 주문이 풀립니다.";
-    last_heard(time, left):
-        "Last input: {time}. The form does not answer: it was closed, or its device is asleep or offline. The order is free in {left}.",
-        "마지막 입력은 {time}입니다. 창이 닫혔거나 기기가 절전 또는 오프라인 상태입니다. {left} 뒤에 주문이 풀립니다.";
+    last_typed(time, free):
+        "Last input: {time}. Without another, the order is free at {free}.",
+        "마지막 입력은 {time}입니다. 더 입력이 없으면 {free}에 다른 사람이 수정할 수 있습니다.";
+    last_heard(time, free):
+        "Last input: {time}. The form does not answer: it was closed, or its device is asleep or offline. The order is free at {free}.",
+        "마지막 입력은 {time}입니다. 창이 닫혔거나 기기가 절전 또는 오프라인 상태입니다. {free}에 다른 사람이 수정할 수 있습니다.";
     locked_nothing_lost:
         "Nothing was saved. What you typed is kept on this page; [Try again] sends it again.",
         "저장하지 않았습니다. 입력한 내용은 이 페이지에 남아 있으며, [다시 시도]를 누르면 다시 보냅니다.";

@@ -13,7 +13,7 @@ pub(crate) struct Html(String);
 
 impl Html {
     /// Takes the text as it is. Only for texts that consist of escaped parts.
-    pub(super) fn trusted(html: String) -> Html {
+    pub(crate) fn trusted(html: String) -> Html {
         Html(html)
     }
 
@@ -38,6 +38,11 @@ impl Html {
     /// A remark in a less prominent style.
     pub(crate) fn dim(text: &str) -> Html {
         Html(format!(r#"<span class="dim">{}</span>"#, Html::text(text)))
+    }
+
+    /// A typed value, escaped already, line by line.
+    pub(super) fn typed_html(escaped: &str) -> Html {
+        Html(format!(r#"<span class="typed">{escaped}</span>"#))
     }
 
     /// A typed value, line by line.

@@ -13,9 +13,22 @@ texts! {
     editing: "Editing", "편집";
     orders_one: "1 order", "주문 1건";
     orders_many(count): "{count} orders", "주문 {count}건";
-    page_of(page, pages): "Page {page} of {pages}", "{pages}쪽 중 {page}쪽";
-    newer: "Newer orders", "이전 쪽";
-    older: "Older orders", "다음 쪽";
+    page_word: "Page", "쪽";
+    of_pages(pages): "of {pages}", "/ {pages}";
+    go_there: "Go", "이동";
+    previous_page: "Previous page", "이전 쪽";
+    search: "Search", "검색";
+    search_orders: "Order number or customer", "주문 번호 또는 주문자";
+    search_own: "Order number", "주문 번호";
+    filter_by_editing: "Filter by editing", "편집 상태별 보기";
+    filter_edited: "Being edited", "수정 중";
+    filter_mine: "Being edited by me", "내가 수정 중";
+    filter_drafts: "Not saved yet", "저장하지 않은 내용";
+    none_found: "No order fits.", "조건에 맞는 주문이 없습니다.";
+    none_found_for(search): "Nothing was found for “{search}”.", "‘{search}’ 검색 결과가 없습니다.";
+    you_edit_none: "You are not editing any order.", "지금 수정하고 있는 주문이 없습니다.";
+    no_drafts: "There is nothing that you typed and did not save.", "입력하고 저장하지 않은 내용이 없습니다.";
+    draft_here: "Not saved yet", "저장 안 됨";
     pages: "Pages", "쪽 이동";
     no_orders: "There are no orders yet.", "아직 주문이 없습니다.";
     none_in_state(state): "No order is in the state “{state}”.", "‘{state}’ 상태인 주문이 없습니다.";
@@ -64,6 +77,22 @@ texts! {
 
     history_heading: "History", "변경 기록";
     no_history: "No change has been recorded yet.", "아직 기록된 변경이 없습니다.";
+    version(number): "version {number}", "버전 {number}";
+    version_title(no, number): "Order {no}, version {number}", "주문 {no}, 버전 {number}";
+    note_version_title(no, number): "Note on order {no}, version {number}", "주문 {no}의 메모, 버전 {number}";
+    this_is_now: "This is the present version.", "현재 버전입니다.";
+    this_was_before: "This is how it was then. Nothing here changes it.", "당시의 내용입니다. 여기서는 아무것도 바뀌지 않습니다.";
+    versions: "Versions", "버전 목록";
+    earlier_version: "Earlier version", "이전 버전";
+    later_version: "Later version", "다음 버전";
+    compare_with: "Compare with", "비교할 버전";
+    compare: "Compare", "비교";
+    show_alone: "Show it alone", "이 버전만 보기";
+    versions_are_equal: "The two versions say the same.", "두 버전의 내용이 같습니다.";
+    version_gone_title(no, number): "Order {no}: version {number} cannot be shown", "주문 {no}: 버전 {number} 내용을 볼 수 없습니다";
+    version_gone:
+        "There is no such version, or it is too long ago: of every order and note the latest 50 versions are kept.",
+        "없는 버전이거나 너무 오래된 버전입니다. 주문과 메모마다 최근 버전 50개를 보관합니다.";
 }
 
 impl Lang {

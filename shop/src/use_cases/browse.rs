@@ -4,23 +4,47 @@ use jiff::Timestamp;
 use tenure::{Loaded, LockKey, Version, lease::Holder, version::Change};
 
 use super::{NoteBefore, Refusal, Shop, Short, no_such_order};
-use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState};
-use crate::storage;
+use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState, Role};
+use crate::storage::{self, Asked, Sort};
 
 /// Orders on one page of the list.
 const PAGE_SIZE: u32 = 25;
 /// How many changes an order's page shows.
 const CHANGES_SHOWN: u32 = 20;
+/// How many versions of an order or a note are kept: the number in their mappings.
+const VERSIONS_KEPT: u32 = 50;
 /// The maximum number of leases in the list; more people do not edit at once.
 const LEASES_SHOWN: u32 = 1_000;
+
+/// The maximum number of drafts of a browser.
+const MOST_DRAFTS: usize = 50;
 
 /// A filter for the list of orders.
 #[derive(Debug, Clone, Default)]
 pub struct OrderFilter {
     /// Only those in this state.
     pub state: Option<OrderState>,
+    /// Only those whose number or customer contains this text.
+    pub search: Option<String>,
+    /// Only those of this kind.
+    pub only: Option<Only>,
+    /// Orders that count as having text that was not saved: those of which the browser has drafts.
+    pub drafts: Vec<OrderNo>,
+    /// Their order.
+    pub sort: Sort,
     /// The number of the page, from 1; 0 means page 1.
     pub page: u32,
+}
+
+/// A kind of orders in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Only {
+    /// Somebody is editing them.
+    Edited,
+    /// The viewer is editing them.
+    Mine,
+    /// The viewer has typed something about them that was not saved.
+    Drafts,
 }
 
 /// One page of the list.
@@ -49,6 +73,8 @@ pub struct OrderRow {
     pub total: Money,
     /// When it was placed.
     pub placed_at: Timestamp,
+    /// Its version.
+    pub version: Version,
     /// The person who is editing it.
     pub editing: Option<Holder>,
 }
@@ -82,19 +108,46 @@ impl OrderView {
 impl Shop {
     /// A page of the orders that this member may see.
     pub async fn orders(&self, viewer: &Member, filter: &OrderFilter) -> Result<OrderPage, Refusal> {
-        let orderer = (!viewer.is_operator()).then(|| viewer.id());
-        let total = storage::count_orders(&self.db, orderer, filter.state).await?;
+        let held = self.locks.list().of_type("Order").limit(LEASES_SHOWN).run().await?.items;
+        let held: Vec<Holder> = held.into_iter().map(|listed| listed.holder).collect();
+        let among = self.among(viewer, filter, &held).await?;
+        let asked = Asked {
+            orderer: (!viewer.is_operator()).then(|| viewer.id().as_str()),
+            state: filter.state.map(OrderState::code),
+            search: filter.search.as_deref(),
+            among: among.as_deref(),
+            sort: filter.sort,
+        };
+        let total = storage::count_orders(&self.db, &asked).await?;
         let pages = u32::try_from(total.div_ceil(u64::from(PAGE_SIZE))).unwrap_or(u32::MAX).max(1);
         let page = filter.page.clamp(1, pages);
-        let mut rows = storage::list_orders(&self.db, orderer, filter.state, PAGE_SIZE, (page - 1) * PAGE_SIZE).await?;
-        let held = self.locks.list().of_type("Order").limit(LEASES_SHOWN).run().await?.items;
+        let mut rows = storage::list_orders(&self.db, &asked, PAGE_SIZE, (page - 1) * PAGE_SIZE).await?;
         for row in &mut rows {
-            row.editing = held
-                .iter()
-                .find(|listed| listed.holder.key.id() == row.no.as_str())
-                .map(|listed| listed.holder.clone());
+            row.editing = held.iter().find(|holder| holder.key.id() == row.no.as_str()).cloned();
         }
         Ok(OrderPage { rows, page, pages, total })
+    }
+
+    /// The numbers of the orders of this kind; `None`: all.
+    async fn among(
+        &self,
+        viewer: &Member,
+        filter: &OrderFilter,
+        held: &[Holder],
+    ) -> Result<Option<Vec<String>>, Refusal> {
+        let of = |holder: &Holder| holder.key.id().to_owned();
+        Ok(match filter.only {
+            None => None,
+            Some(Only::Edited) => Some(held.iter().map(of).collect()),
+            Some(Only::Mine) => {
+                Some(held.iter().filter(|holder| holder.owner.id == viewer.id().as_str()).map(of).collect())
+            }
+            Some(Only::Drafts) => {
+                let mut numbers = self.kept_subjects(viewer).await?;
+                numbers.extend(filter.drafts.iter().take(MOST_DRAFTS).map(ToString::to_string));
+                Some(numbers)
+            }
+        })
     }
 
     /// One order, if this member may see it.
@@ -119,6 +172,26 @@ impl Shop {
     /// The order in an earlier version, if that is still known and this member may see it.
     pub async fn order_in(&self, viewer: &Member, no: &OrderNo, version: Version) -> Result<Option<Order>, Refusal> {
         Ok(self.orders.get_at(no, version).await?.filter(|order| viewer.may_see(order)))
+    }
+
+    /// The changes of an order whose versions are kept, newest first.
+    pub async fn history(&self, viewer: &Member, no: &OrderNo) -> Result<Vec<Change>, Refusal> {
+        self.order_of(viewer, no).await?;
+        Ok(self.orders.changes(no, VERSIONS_KEPT).await?)
+    }
+
+    /// The changes of its note, for operators.
+    pub async fn note_history(&self, viewer: &Member, no: &OrderNo) -> Result<Vec<Change>, Refusal> {
+        viewer.must_be(Role::Operator)?;
+        self.order_of(viewer, no).await?;
+        Ok(self.notes.changes(no, VERSIONS_KEPT).await?)
+    }
+
+    /// The note in an earlier version, if that is still known.
+    pub async fn note_in(&self, viewer: &Member, no: &OrderNo, version: Version) -> Result<Option<Note>, Refusal> {
+        viewer.must_be(Role::Operator)?;
+        self.order_of(viewer, no).await?;
+        Ok(self.notes.get_at(no, version).await?)
     }
 
     /// A member by id.

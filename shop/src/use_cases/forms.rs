@@ -104,6 +104,11 @@ impl Shop {
         Ok(row.and_then(Kept::of))
     }
 
+    /// The orders about which the member sent something that was refused, within a day.
+    pub(super) async fn kept_subjects(&self, member: &Member) -> Result<Vec<String>, Refusal> {
+        Ok(storage::kept_subjects(&self.db, member.id().as_str(), now() - KEPT_FOR).await?)
+    }
+
     /// The refused forms of this member about this order, the latest first, each with its id and time.
     pub async fn kept_about(
         &self,

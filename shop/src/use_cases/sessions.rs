@@ -5,11 +5,13 @@
 //! five minutes, concurrently with the response; if it cannot be written (a full disk, a long transaction of another
 //! process), this process remembers it. So pages stay readable, and sessions continue.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use tenure::{Loaded, LockId, Wait};
+use tenure::{Database, Loaded, LockId, Repository, Wait};
 
 use super::sign_in::BROWSER_KNOWN_FOR;
 use super::{Refusal, Shop};
@@ -79,21 +81,63 @@ pub struct Current {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionId(pub String);
 
+/// A session and its member, as they were read last.
+#[derive(Debug)]
+pub(super) struct KnownSession {
+    row: SessionRow,
+    member: Loaded<Member>,
+}
+
+/// The rows of these sessions. A member is loaded again when their version is another one.
+pub(super) async fn read_sessions(
+    db: Database,
+    asked: Vec<(String, Option<Arc<KnownSession>>)>,
+) -> Result<Vec<(String, Arc<KnownSession>)>, tenure::Error> {
+    let ids: Vec<_> = asked.iter().map(|(id, _)| id.as_str()).collect();
+    let rows = storage::sessions_now(&db, &ids).await?;
+    let before: HashMap<String, Option<Arc<KnownSession>>> = asked.into_iter().collect();
+    let mut all = Vec::with_capacity(rows.len());
+    for (row, version) in rows {
+        let same = before.get(&row.id).cloned().flatten().filter(|before| before.member.version().number() == version);
+        let member = match same {
+            Some(before) => Some(before.member.clone()),
+            None => match MemberId::new(&row.member) {
+                Ok(member) => Repository::<Member>::new(&db).get(&member).await?,
+                Err(_) => None,
+            },
+        };
+        all.extend(member.map(|member| (row.id.clone(), Arc::new(KnownSession { row, member }))));
+    }
+    Ok(all)
+}
+
 impl Shop {
+    /// The session of a question that a page asks by itself, from the memory of this process: a session that is ended, here or by another
+    /// process, is noticed within two seconds. It does not count as a use.
+    pub async fn session_in_memory(&self, secret: &str) -> Result<Option<Current>, Refusal> {
+        let id = id_of(secret);
+        let Some(known) = self.live.sessions.one(&id).await? else { return Ok(None) };
+        let goes_on = self.goes_on(&known.row, &known.member);
+        Ok(goes_on.then(|| Current { member: Member::clone(&known.member), id: SessionId(id) }))
+    }
+
+    fn goes_on(&self, row: &SessionRow, member: &Member) -> bool {
+        let now = self.clock.seconds();
+        row.started_at + LONGEST > now
+            && self.gate.presence.last(&row.id, row.seen_at) + IDLE > now
+            && member.epoch() == row.epoch
+            && (self.has_demo || !member.is_demo())
+    }
+
     /// The session with this secret, if it is valid. `is_used`: whether the person is active, or only the page.
     pub async fn session(&self, secret: &str, is_used: bool) -> Result<Option<Current>, Refusal> {
         let id = id_of(secret);
         let Some(row) = storage::read_session(&self.db, &id).await? else { return Ok(None) };
-        let now = self.clock.seconds();
-        let seen_at = self.gate.presence.last(&id, row.seen_at);
-        if row.started_at + LONGEST <= now || seen_at + IDLE <= now {
-            return Ok(None);
-        }
         let Ok(member) = MemberId::new(&row.member) else { return Ok(None) };
         let member = self.members.get(&member).await?.map(Loaded::into_inner);
-        let goes_on = |member: &Member| member.epoch() == row.epoch && (self.has_demo || !member.is_demo());
-        let Some(member) = member.filter(goes_on) else { return Ok(None) };
-        if is_used && seen_at + EXACTLY <= now {
+        let Some(member) = member.filter(|member| self.goes_on(&row, member)) else { return Ok(None) };
+        let now = self.clock.seconds();
+        if is_used && self.gate.presence.last(&id, row.seen_at) + EXACTLY <= now {
             self.gate.presence.note(&id, now, now - IDLE);
             let (db, id) = (self.db.clone(), id.clone());
             tokio::spawn(async move {

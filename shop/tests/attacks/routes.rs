@@ -7,17 +7,21 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 40] = [
+pub const ROUTES: [(&str, &[&str]); 47] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
     ("/account/sessions/end", &["POST"]),
     ("/account/sign-out-everywhere", &["POST"]),
     ("/assets/icons.svg", &["GET"]),
+    ("/assets/products.svg", &["GET"]),
+    ("/assets/shop-sans-1.woff2", &["GET"]),
     ("/assets/shop.css", &["GET"]),
     ("/favicon.svg", &["GET"]),
     ("/locks", &["GET"]),
     ("/locks/break", &["POST"]),
+    ("/now/locks", &["GET"]),
+    ("/now/orders", &["GET"]),
     ("/orders", &["GET"]),
     ("/orders/{no}", &["GET"]),
     ("/orders/{no}/beat", &["POST"]),
@@ -27,8 +31,10 @@ pub const ROUTES: [(&str, &[&str]); 40] = [
     ("/orders/{no}/edit/move-here", &["POST"]),
     ("/orders/{no}/edit/save", &["POST"]),
     ("/orders/{no}/edit/{form}", &["GET"]),
+    ("/orders/{no}/history/{version}", &["GET"]),
     ("/orders/{no}/kept/{id}", &["GET"]),
     ("/orders/{no}/note/edit", &["GET", "POST"]),
+    ("/orders/{no}/note/history/{version}", &["GET"]),
     ("/orders/{no}/note/leave", &["POST"]),
     ("/orders/{no}/note/now", &["GET"]),
     ("/orders/{no}/note/save", &["POST"]),
@@ -44,6 +50,7 @@ pub const ROUTES: [(&str, &[&str]); 40] = [
     ("/tenure/form.js", &["GET"]),
     ("/tenure/kept.js", &["GET"]),
     ("/tenure/lease.js", &["GET"]),
+    ("/tenure/live.js", &["GET"]),
     ("/tenure/release", &["POST"]),
     ("/tenure/save.js", &["GET"]),
     ("/tenure/tenure.js", &["GET"]),

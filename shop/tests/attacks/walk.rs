@@ -36,17 +36,21 @@ use Who::*;
 /// For each route the status for a stranger (with or without minji's browser), another customer, one with her token, an operator,
 /// and an operator who sends her form. For a redirect it is followed by the status of the next page.
 #[rustfmt::skip]
-const EXPECTED: [(&str, [&str; 5]); 43] = [
+const EXPECTED: [(&str, [&str; 5]); 50] = [
     ("GET /", ["303 /orders", "303 /orders", "303 /orders", "303 /orders", "303 /orders"]),
     ("GET /account", ["303 /sign-in", "200", "200", "200", "200"]),
     ("GET /account/password", ["303 /sign-in", "200", "200", "200", "200"]),
     ("POST /account/password", ["401", "422", "403", "422", "409"]),
     ("POST /account/sessions/end", ["401", "303 /account", "403", "303 /account", "409"]),
     ("GET /assets/icons.svg", ["200", "200", "200", "200", "200"]),
+    ("GET /assets/products.svg", ["200", "200", "200", "200", "200"]),
+    ("GET /assets/shop-sans-1.woff2", ["200", "200", "200", "200", "200"]),
     ("GET /assets/shop.css", ["200", "200", "200", "200", "200"]),
     ("GET /favicon.svg", ["200", "200", "200", "200", "200"]),
     ("GET /locks", ["303 /sign-in", "403", "403", "200", "200"]),
     ("POST /locks/break", ["401", "403", "403", "303 /locks", "409"]),
+    ("GET /now/locks", ["401", "403", "403", "200", "200"]),
+    ("GET /now/orders", ["401", "200", "200", "200", "200"]),
     ("GET /orders", ["303 /sign-in", "200", "200", "200", "200"]),
     ("GET /orders/{no}", ["303 /sign-in", "404", "404", "200", "200"]),
     ("POST /orders/{no}/beat", ["401", "404", "404", "200", "409"]),
@@ -57,9 +61,11 @@ const EXPECTED: [(&str, [&str; 5]); 43] = [
     ("POST /orders/{no}/edit/move-here", ["401", "303 404", "403", "303 423", "409"]),
     ("POST /orders/{no}/edit/save", ["401", "303 404", "403", "303 423", "409"]),
     ("GET /orders/{no}/edit/{form}", ["303 /sign-in", "404", "404", "423", "423"]),
+    ("GET /orders/{no}/history/{version}", ["303 /sign-in", "404", "404", "200", "200"]),
     ("GET /orders/{no}/kept/{id}", ["303 /sign-in", "404", "404", "404", "404"]),
     ("GET /orders/{no}/note/edit", ["303 303", "303 404", "303 404", "303 200", "303 200"]),
     ("POST /orders/{no}/note/edit", ["401", "403", "403", "303 200", "409"]),
+    ("GET /orders/{no}/note/history/{version}", ["303 /sign-in", "403", "403", "200", "200"]),
     ("POST /orders/{no}/note/leave", ["401", "303 404", "403", "303 200", "409"]),
     ("GET /orders/{no}/note/now", ["401", "403", "403", "200", "200"]),
     ("POST /orders/{no}/note/save", ["401", "303 403", "403", "400", "409"]),
@@ -75,6 +81,7 @@ const EXPECTED: [(&str, [&str; 5]); 43] = [
     ("GET /tenure/form.js", ["200", "200", "200", "200", "200"]),
     ("GET /tenure/kept.js", ["200", "200", "200", "200", "200"]),
     ("GET /tenure/lease.js", ["200", "200", "200", "200", "200"]),
+    ("GET /tenure/live.js", ["200", "200", "200", "200", "200"]),
     ("POST /tenure/release", ["401", "204", "204", "204", "204"]),
     ("GET /tenure/save.js", ["200", "200", "200", "200", "200"]),
     ("GET /tenure/tenure.js", ["200", "200", "200", "200", "200"]),
@@ -181,7 +188,7 @@ impl World {
     /// The status of the response, and of the next page; and both pages.
     async fn ask(&self, walker: &Walker, method: &str, path: &str) -> (String, Vec<Answer>) {
         let id = if path.contains("kept") { &self.kept } else { self.form.value("form_id") };
-        let path = path.replace("{no}", ORDER).replace("{form}", id).replace("{id}", id);
+        let path = path.replace("{no}", ORDER).replace("{form}", id).replace("{id}", id).replace("{version}", "1");
         let path = if path.ends_with("/beat") { format!("{path}?form=edit") } else { path };
         let mut visitor = walker.visitor.clone();
         let body = (method == "POST").then(|| encoded(&self.everything(walker).fields));

@@ -10,6 +10,8 @@ mod busy;
 mod editing;
 mod first_edit;
 mod guessing;
+mod history;
+mod list;
 mod merging;
 mod notes;
 mod now;

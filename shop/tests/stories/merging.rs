@@ -199,3 +199,42 @@ async fn lines_and_address_are_merged_after_a_lapse() {
     assert_eq!((order.shipping().address().line1.as_str(), version), ("한강대로 2", 3));
     assert_eq!(server.held().await, []);
 }
+
+#[tokio::test]
+async fn a_choice_is_asked_once_and_counted_and_words_are_marked() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let ask = |text| ("message", text);
+    let (name, base) = ask("부재 시 경비실에 맡겨 주세요");
+    park.submit(address_form(&park).await.with(name, base)).await.is(200);
+    let (hers, his) = (address_form(&minji).await, address_form(&park).await);
+    park.submit(his.with(name, "부재 시 문 앞에 놓아 주세요")).await.is(200);
+    let conflict =
+        minji.submit(hers.with(name, "부재 시 경비실에 꼭 맡겨 주세요").with("address.line2", "302호")).await;
+    assert_eq!(conflict.is(409).state(), "CP-2");
+    conflict.says("1 field to decide");
+    let radio = |checked: &str| conflict.html.matches(checked).count();
+    assert_eq!((radio(" required>"), radio("type=\"radio\"")), (2, 4), "only what both changed is asked");
+    assert!(conflict.html.contains(">문 앞에 놓아</ins>") && conflict.html.contains("꼭"), "{}", conflict.html);
+    let form = conflict.form(SHIPPING).with(name, "부재 시 문 앞에 놓아 주세요");
+    minji.submit(form).await.is(200);
+    let (order, _) = server.order(ORDER).await;
+    assert_eq!(order.shipping().message(), "부재 시 문 앞에 놓아 주세요");
+    assert_eq!(order.shipping().address().line2, "302호");
+}
+
+#[tokio::test]
+async fn a_third_save_during_the_choice_keeps_what_was_chosen() {
+    let server = Server::start().await;
+    let (minji, park, olivia) =
+        (server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("olivia").await);
+    let (hers, his) = (address_form(&minji).await, address_form(&park).await);
+    park.submit(his.with("message", "his").with("address.line1", "한강대로 2")).await.is(200);
+    let conflict = minji.submit(hers.with("message", "hers").with("address.line1", "세종대로 9")).await;
+    conflict.is(409).says("2 fields to decide");
+    olivia.submit(address_form(&olivia).await.with("message", "third")).await.is(200);
+    let again = minji.submit(conflict.form(SHIPPING).with("message", "hers").with("address.line1", "세종대로 9")).await;
+    again.is(409).says("1 field to decide").says("What you chose before is kept").says("third").says("Olivia Reed");
+    minji.submit(again.form(SHIPPING).with("message", "third")).await.is(200);
+    assert_eq!(stored(&server).await, expected("세종대로 9", "third", 4));
+}

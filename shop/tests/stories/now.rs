@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::support::{Browser, ORDER, Server, TTL, order_path, token};
+use shop::domain::{Member, MemberId, Role};
+use tenure::LockManager;
+
+use super::support::{Browser, Form, ORDER, Server, TTL, order_path, token};
 
 const NOW: &str = "/orders/2026-000300/now";
 const NOTE_NOW: &str = "/orders/2026-000300/note/now";
@@ -97,6 +100,162 @@ async fn question_keeps_neither_lease_nor_session_alive() {
         asks(&minji, NOW, "").await;
     }
     assert_eq!(asks(&minji, NOW, "").await.0, 401);
+}
+
+const LIST: &str = "/now/orders?o=1.2026-000300&o=1.2026-009999&o=1.2026-000299&o=x";
+const PAGE: &str = "/orders/2026-000300/now?page=order&v=1";
+
+#[tokio::test]
+async fn a_list_is_told_who_edits_who_saved_and_what_is_free() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let (_, free, told) = asks(&olivia, LIST, "").await;
+    assert_eq!(told["slots"]["row 0"], "");
+    assert!(told["slots"]["row 1"].as_str().unwrap().contains("OL-9"), "there is no such order: {told}");
+    assert_eq!((&told["slots"]["row 3"], &told["slots"]["row 2"]), (&Value::Null, &"".into()));
+    let form = park.edit(ORDER).await.form("/orders/2026-000300/edit/save");
+    let (status, held, told) = asks(&olivia, LIST, &free).await;
+    let row = told["slots"]["row 0"].as_str().unwrap();
+    assert!(status == 200 && row.contains("OL-2") && row.contains("박서연</bdi> has been editing since"), "{row}");
+    assert!(asks(&park, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().contains("OL-4"));
+    assert_eq!(asks(&olivia, LIST, &held).await.0, 304);
+    server.clock.advance(Duration::from_secs(151));
+    let row = asks(&olivia, LIST, &held).await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+    assert!(row.contains("OL-6") && row.contains("No sign of"), "{row}");
+    park.submit(form.with("message", "문 앞에")).await.is(200);
+    let row = asks(&olivia, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+    assert!(row.contains("OL-8") && row.contains("박서연</bdi> saved version 2: Order edited"), "{row}");
+    let row = asks(&olivia, &LIST.replace("1.2026-000300", "2.2026-000300"), "").await.2["slots"]["row 0"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(row.contains("OL-7") && row.contains("Free now"), "{row}");
+}
+
+#[tokio::test]
+async fn an_idle_editor_is_said_to_be_idle_everywhere() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save");
+    server.clock.advance(Duration::from_secs(301) - TTL / 2);
+    minji.post("/orders/2026-000300/beat?form=edit", &beat_of(&form, "151000"), &[]).await.is(200);
+    server.clock.advance(TTL / 2);
+    minji.post("/orders/2026-000300/beat?form=edit", &beat_of(&form, "301000"), &[]).await.is(200);
+    let row = asks(&park, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+    assert!(row.contains("OL-5") && row.contains("no input since"), "{row}");
+    let told = asks(&park, PAGE, "").await.2;
+    assert!(told["page"]["state"] == "OV-2" && told["slots"]["line"].as_str().unwrap().contains("held idle"), "{told}");
+    let told = asks(&park, "/orders/2026-000300/now?page=open-edit&v=1", "").await.2;
+    assert_eq!(told["page"]["state"], "LP-2");
+    let told = asks(&park, "/now/locks?l=1.Order.2026-000300", "").await.2;
+    assert!(told["slots"]["who 0"].as_str().unwrap().contains("no input since"), "{told}");
+}
+
+/// The heartbeat of a form whose person has typed nothing for this long.
+fn beat_of<'f>(form: &'f Form, idle_ms: &'f str) -> Vec<(&'static str, &'f str)> {
+    let names = ["csrf", "person", "form_id", "lid", "version"];
+    let fields = names.into_iter().map(|name| (name, form.value(name)));
+    fields.chain([("want", "keep"), ("idle_ms", idle_ms)]).collect()
+}
+
+#[tokio::test]
+async fn an_open_order_is_told_who_looks_who_edits_and_what_was_saved() {
+    let server = Server::start().await;
+    let (minji, park, olivia) =
+        (server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("olivia").await);
+    let slot = |told: &Value, name: &str| told["slots"][name].as_str().unwrap().to_owned();
+    let (_, tag, told) = asks(&park, PAGE, "").await;
+    assert_eq!(
+        (&told["page"]["state"], slot(&told, "people"), slot(&told, "changed")),
+        (&"OV-1".into(), "".into(), "".into())
+    );
+    asks(&minji, PAGE, "").await;
+    let (status, _, told) = asks(&park, PAGE, &tag).await;
+    assert!(status == 200 && slot(&told, "people").contains("김민지</bdi> is looking"), "{told}");
+    // A customer is told that somebody of the shop looks, once, and no names.
+    asks(&olivia, PAGE, "").await;
+    let people = slot(&asks(&minji, PAGE, "").await.2, "people");
+    assert!(people.contains("Somebody at the shop") && !people.contains("박서연"), "{people}");
+    assert!(slot(&asks(&park, PAGE, "").await.2, "people").contains("are looking"));
+    let form = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save");
+    let told = asks(&park, PAGE, "").await.2;
+    assert!(told["page"]["state"] == "OV-2" && slot(&told, "line").contains("김민지"), "{told}");
+    assert_eq!(asks(&minji, PAGE, "").await.2["page"]["state"], "OV-3");
+    minji.submit(form.with("message", "문 앞에")).await.is(200);
+    let told = asks(&park, PAGE, "").await.2;
+    assert!(told["page"]["state"] == "OV-5" && slot(&told, "changed").contains("saved version 2"), "{told}");
+}
+
+#[tokio::test]
+async fn who_waits_is_told_that_it_is_free_changed_or_shipped() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save");
+    let waits = park.edit(ORDER).await;
+    assert_eq!(waits.state(), "LP-1");
+    let ask = waits.html.split("data-now=\"").nth(1).unwrap().split('"').next().unwrap().replace("&#38;", "&");
+    let told = asks(&park, &ask, "").await.2;
+    assert_eq!(told["page"], serde_json::json!({ "state": "LP-1" }), "{ask}");
+    minji.submit(form.with("message", "문 앞에")).await.is(200);
+    let told = asks(&park, &ask, "").await.2;
+    assert_eq!(told["page"], serde_json::json!({ "state": "LP-6", "title": "Order 2026-000300 is free" }));
+    assert!(told["slots"]["changed"].as_str().unwrap().contains("saved version 2"), "{told}");
+    assert_eq!(told["slots"]["again"], "Edit now");
+    let start = format!("{}/start-shipping", order_path(ORDER));
+    park.submit(park.open(ORDER).await.form(&start)).await.is(200);
+    assert_eq!(asks(&park, &ask, "").await.2["page"]["state"], "LP-14");
+}
+
+#[tokio::test]
+async fn the_console_is_told_what_ended_and_what_began() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save");
+    let asked = "/now/locks?l=1.Order.2026-000300";
+    let told = asks(&park, asked, "").await.2;
+    assert!(told["slots"]["who 0"].as_str().unwrap().contains("last input"), "{told}");
+    park.submit(park.open(ORDER).await.form("/orders/2026-000300/note/edit")).await.is(200);
+    assert!(asks(&park, asked, "").await.2["slots"]["changed"].as_str().unwrap().contains("One more was opened"));
+    minji.submit(form.with("message", "문 앞에")).await.is(200);
+    assert!(asks(&park, asked, "").await.2["slots"]["who 0"].as_str().unwrap().contains("Ended"));
+}
+
+#[tokio::test]
+async fn nothing_leaks_about_orders_of_others() {
+    let server = Server::start().await;
+    let (lee, park) = (server.sign_in("lee").await, server.sign_in("park").await);
+    park.edit(ORDER).await.is(200);
+    let told = asks(&lee, LIST, "").await.2;
+    assert_eq!(told["slots"]["row 0"], told["slots"]["row 1"], "as an order that is not there");
+    let page = lee.get(PAGE).await;
+    assert_eq!(page.status.as_u16(), 404);
+    assert!(page.html.contains("not for you to see") && !page.html.contains("박서연"), "{}", page.html);
+    let page = lee.get("/now/locks?l=1.Order.2026-000300").await;
+    assert!(page.status == 403 && !page.html.contains("박서연"), "{}", page.html);
+}
+
+#[tokio::test]
+async fn a_name_of_200_characters_in_any_script_is_whole_and_escaped() {
+    let server = Server::start().await;
+    let name = "<ب>".repeat(33);
+    for id in ["long", "long2"] {
+        let member = Member::new(MemberId::new(id).unwrap(), &*name, Role::Operator, "hash").unwrap();
+        let key = tenure::LockKey::new("Order", if id == "long" { ORDER } else { "2026-000299" });
+        LockManager::new(&server.db).try_lock(&key, &member.owner()).await.unwrap();
+    }
+    let row = asks(&server.sign_in("park").await, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+    assert!(row.contains(&name.replace('<', "&lt;").replace('>', "&gt;")) && !row.contains("<ب"), "{row}");
+    assert!(row.contains(">ب</span>"), "the initial: {row}");
+}
+
+#[tokio::test]
+async fn a_session_that_was_ended_elsewhere_is_noticed_by_the_next_look() {
+    let server = Server::start().await;
+    let (here, there) = (server.sign_in("minji").await, server.sign_in("minji").await);
+    let tag = asks(&here, NOW, "").await.1;
+    assert_eq!(asks(&here, NOW, &tag).await.0, 304);
+    there.submit(there.get("/account").await.form("/account/sign-out-everywhere")).await;
+    assert_eq!(asks(&here, NOW, &tag).await.0, 401);
 }
 
 #[tokio::test]

@@ -87,12 +87,14 @@ async fn waiting_page_and_console_show_the_last_input_and_a_true_end() {
     let form = minji.edit(ORDER).await.form(SAVE);
     leaves_it_open(&server, &minji, &form, 10).await;
     let waits = park.edit(ORDER).await;
-    waits.is(423).says("Without another, the order is free in 5 min.");
-    assert_eq!(waits.headers["retry-after"], "300");
-    park.get("/locks").await.says("5 min");
+    waits.is(423).says("Without another, the order is free at");
+    assert_eq!((waits.state().as_str(), &waits.headers["retry-after"]), ("LP-2", &"300".parse().unwrap()));
+    park.get("/locks").await.says("no input since");
     // The heartbeats stop: then it ends with its time to live.
     server.clock.advance(3 * MINUTE);
-    park.get(&waits.path).await.says("The form does not answer").says("free in 2 min.");
+    let waits = park.get(&waits.path).await;
+    waits.says("The form does not answer");
+    assert_eq!((waits.state().as_str(), &waits.headers["retry-after"]), ("LP-3", &"120".parse().unwrap()));
     server.clock.advance(2 * MINUTE);
     park.edit(ORDER).await.is(200);
 }

@@ -52,7 +52,8 @@ impl Server {
         let clock = ManualClock::new();
         let url = database_url(&directory);
         let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
-        let shop = set_up(shop::open(db.clone(), Accounts::Demo).await.unwrap());
+        // Stories ask at once what is new.
+        let shop = set_up(shop::open(db.clone(), Accounts::Demo).await.unwrap().live_every(Duration::ZERO));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();

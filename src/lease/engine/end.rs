@@ -3,18 +3,34 @@
 use super::beside::nobodys;
 use super::changes::Draft;
 use super::take::of_another;
-use super::{How, LastGeneration, LeaseRow, Past, check, keep};
+use super::{How, LastGeneration, LeaseRow, Past, check};
 use crate::lease::operations::{LockHash, LockRequest, Proof, TakenOver};
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 
 /// Ends a live lease, and records it.
 pub(super) fn release(draft: &mut Draft<'_>, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
-    let ended = check::live(draft.rows, proof, now).map(|row| Past::ended(row, How::Released, None, None, now));
-    let released = keep::change(draft, proof, now, |row| row.ended = true);
-    if let Some(ended) = ended {
-        draft.record(ended);
+    match check::live(draft.rows, proof, now).cloned() {
+        Some(row) => Ok(end(draft, row, now)),
+        None => check::check(draft.rows, proof, now),
     }
-    released
+}
+
+/// As [`release`], by a transaction that has held the lease since it was alive: it may have expired since. It is ended all the same, so that it
+/// is not alive again if the clock steps back.
+pub(super) fn release_held(draft: &mut Draft<'_>, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
+    let held = draft.rows.of_lock(&proof.lock).filter(|row| !row.ended && proof.is_by(&row.owner.id));
+    match held.cloned() {
+        Some(row) => Ok(end(draft, row, now)),
+        None => check::check(draft.rows, proof, now),
+    }
+}
+
+fn end(draft: &mut Draft<'_>, row: LeaseRow, now: i64) -> Holder {
+    draft.record(Past::ended(&row, How::Released, None, None, now));
+    let row = LeaseRow { ended: true, ..row };
+    let holder = row.holder(now);
+    draft.put(row);
+    holder
 }
 
 /// Ends a live lease whose holder never received it: the caller of the request is gone, and there was no heartbeat since the grant. Its
@@ -85,9 +101,7 @@ pub(super) fn release_all(draft: &mut Draft<'_>, owner: &str, now: i64) -> Vec<H
     let rows = draft.rows.leases.values();
     let mut released = Vec::new();
     for row in rows.filter(|row| row.owner.id == owner && row.alive(now)) {
-        draft.record(Past::ended(row, How::Released, None, None, now));
-        draft.put(LeaseRow { ended: true, ..row.clone() });
-        released.push(row.holder(now));
+        released.push(end(draft, row.clone(), now));
     }
     released
 }

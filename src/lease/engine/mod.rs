@@ -50,6 +50,8 @@ pub(crate) enum Operation {
     ExpireWithin(Proof, Duration),
     /// End a lease.
     Release(Proof),
+    /// As `Release`, by a transaction that has held the lease since it was alive.
+    ReleaseHeld(Proof),
     /// End a lease that its owner never received; its lock id can be used again.
     UndoGrant { lock: LockHash, generation: i64 },
     /// End the lease of this generation, independent of its owner.
@@ -109,6 +111,7 @@ pub(crate) fn decide(operation: &Operation, rows: &Rows, now: i64) -> Result<(An
             Answer::Lease(keep::change(&mut draft, proof, now, |row| row.expire_within(*within, now)))
         }
         Operation::Release(proof) => Answer::Lease(end::release(&mut draft, proof, now)),
+        Operation::ReleaseHeld(proof) => Answer::Lease(end::release_held(&mut draft, proof, now)),
         Operation::UndoGrant { lock, generation } => {
             Answer::GrantUndone(end::undo_grant(&mut draft, lock, *generation, now))
         }

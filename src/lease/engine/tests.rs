@@ -395,6 +395,22 @@ fn a_lease_is_released_once() {
 }
 
 #[test]
+fn a_lease_that_ran_out_while_a_transaction_held_it_is_released() {
+    for remaining in [5, 0, -5] {
+        let (answer, after) = run(Operation::ReleaseHeld(proof(KIMS, "kim")), &rows([kims(remaining)]));
+        assert!(matches!(answer, Answer::Lease(Ok(_))), "{remaining}");
+        assert_eq!(after.exclusive(&key()).map(|row| row.ended), Some(true));
+        assert_eq!(history(&after), [(How::Released, 0, false, false)]);
+        let (again, unchanged) = run(Operation::ReleaseHeld(proof(KIMS, "kim")), &after);
+        assert!(matches!(again, Answer::Lease(Err(NoLock { why: LeaseLossReason::Released { .. }, .. }))));
+        assert_eq!(unchanged, after);
+    }
+    for (rows, owner) in [(rows([kims(0)]), "lee"), (rows([]), "kim")] {
+        assert_eq!(run(Operation::ReleaseHeld(proof(KIMS, owner)), &rows).1, rows);
+    }
+}
+
+#[test]
 fn only_an_unseen_lease_is_given_back() {
     let unseen = LeaseRow { last_active: NOW - 10_000, ..kims(5) };
     let cases = [

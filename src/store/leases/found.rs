@@ -77,7 +77,8 @@ fn proof(operation: &Operation) -> Option<&Proof> {
         | Operation::Keep(proof, _)
         | Operation::Extend(proof, _)
         | Operation::ExpireWithin(proof, _)
-        | Operation::Release(proof) => Some(proof),
+        | Operation::Release(proof)
+        | Operation::ReleaseHeld(proof) => Some(proof),
         _ => None,
     }
 }

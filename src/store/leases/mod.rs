@@ -195,6 +195,11 @@ pub(crate) async fn resume(db: &mut Connection, proof: &Proof, key: &LockKey) ->
     Ok(within(db, &Operation::Resume { proof: proof.clone(), key: key.clone() }).await?.resumed())
 }
 
+/// Releases a lease that this transaction has held since it was alive, also if it has expired since.
+pub(crate) async fn release_held(db: &mut Connection, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    Ok(within(db, &Operation::ReleaseHeld(proof.clone())).await?.lease())
+}
+
 /// Releases a lease.
 pub(crate) async fn release(db: &mut Connection, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
     Ok(within(db, &Operation::Release(proof.clone())).await?.lease())

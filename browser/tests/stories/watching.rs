@@ -1,0 +1,261 @@
+//! Pages that are open while others work: each shows what is new by itself, moves nothing under the hand, and says when it cannot.
+
+use std::time::Duration;
+
+use browser::{EDIT, ORDER, Person, Story};
+
+use super::saves;
+
+const ROW: &str = "tr:has(a[href='/orders/2026-000300'])";
+const START: &str = "form[action='/orders/2026-000300/start-shipping'] button";
+
+async fn opens(person: &Person, path: &str) {
+    person.goes_to(path).await;
+    person.sees("main[data-live=on]").await;
+}
+
+/// Where an element is on the screen.
+async fn place(person: &Person, css: &str) -> f64 {
+    person.finds(&format!("document.querySelector({css:?}).getBoundingClientRect().top + scrollY")).await
+}
+
+fn order(no: &str) -> String {
+    format!("/orders/{no}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_shows_who_edits_who_saved_and_moves_no_row() {
+    for language in ["en", "ko"] {
+        let story = Story::begin().await;
+        let (minji, park) = (story.person("minji").await, story.reader_of(language).await);
+        park.sign_in("park").await;
+        opens(&park, "/orders").await;
+        let last = "tbody tr:last-child";
+        let before = place(&park, last).await;
+        minji.edits_the_order().await;
+        park.sees(&format!("{ROW} [data-state=OL-2] .face")).await;
+        let said = park.reads(&format!("{ROW} .words")).await;
+        assert!(said.contains("김민지"), "{said}");
+        park.photo(&format!("{language}-list-editing")).await;
+        minji.gets_heartbeats_through(false).await;
+        story.clock.advance(Duration::from_secs(151));
+        park.sees(&format!("{ROW} [data-state=OL-6]")).await;
+        park.photo(&format!("{language}-list-unreachable")).await;
+        minji.types("[name=message]", "Ring twice").await;
+        saves(&minji).await;
+        park.sees(&format!("{ROW} [data-state=OL-8] + a")).await;
+        park.photo(&format!("{language}-list-changed")).await;
+        assert_eq!(place(&park, last).await, before);
+        park.clicks(&format!("{ROW} [data-state=OL-8] + a")).await;
+        park.waits_until("!document.querySelector('[data-state=OL-8]')").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_shows_that_an_order_is_free_again() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.edits_the_order().await;
+    opens(&park, "/orders").await;
+    park.sees(&format!("{ROW} [data-state=OL-2]")).await;
+    minji.clicks("[form=leave]").await;
+    park.sees(&format!("{ROW} [data-state=OL-7]")).await;
+    park.photo("list-free").await;
+    park.waits_until("!document.querySelector('[data-state=OL-7]')").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn order_page_shows_who_looks_who_edits_and_who_saved() {
+    for language in ["en", "ko"] {
+        let story = Story::begin().await;
+        let (minji, park) = (story.person("minji").await, story.reader_of(language).await);
+        park.sign_in("park").await;
+        let page = order(ORDER);
+        opens(&park, &page).await;
+        let before = place(&park, START).await;
+        opens(&minji, &page).await;
+        park.sees(".people .face").await;
+        minji.sees(".people .words").await;
+        assert!(minji.reads(".people .words").await.contains("Somebody at the shop"));
+        minji.clicks(EDIT).await;
+        minji.sees("main[data-state=OE-1]").await;
+        park.sees("main[data-state=OV-2] .line .face").await;
+        park.photo(&format!("{language}-order-editing")).await;
+        minji.types("[name=message]", "Ring twice").await;
+        saves(&minji).await;
+        park.sees("main[data-state=OV-5] .toast a").await;
+        let said = park.reads(".toast p").await;
+        assert!(said.contains("김민지") && said.contains('2'), "{said}");
+        park.photo(&format!("{language}-order-changed")).await;
+        assert_eq!(place(&park, START).await, before);
+        park.clicks(".toast a").await;
+        park.sees("main[data-state=OV-1]").await;
+        assert!(park.reads("main").await.contains("Ring twice"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_sees_that_it_is_free_and_edits() {
+    for language in ["en", "ko"] {
+        let story = Story::begin().await;
+        let (minji, park) = (story.person("minji").await, story.reader_of(language).await);
+        park.sign_in("park").await;
+        minji.edits_the_order().await;
+        park.goes_to(&order(ORDER)).await;
+        park.clicks(EDIT).await;
+        park.sees("main[data-state=LP-1][data-live=on] .banner .face").await;
+        park.photo(&format!("{language}-waiting")).await;
+        let waits_at = park.path().await;
+        minji.types("[name=message]", "Ring twice").await;
+        saves(&minji).await;
+        park.sees("main[data-state=LP-6] .banner .free").await;
+        let title: String = park.finds("document.title").await;
+        assert!(title.contains(ORDER) && title == park.reads("h1").await, "{title}");
+        assert!(park.reads(".banner-more").await.contains("2"), "who saved meanwhile");
+        assert_eq!(park.path().await, waits_at, "nobody is sent anywhere");
+        park.photo(&format!("{language}-free")).await;
+        park.clicks("[data-tenure-slot=again]").await;
+        park.sees("main[data-state=OE-1] form[data-tenure-state=held]").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn form_shows_who_else_looks() {
+    let story = Story::begin().await;
+    let (park, olivia) = (story.person("park").await, story.person("olivia").await);
+    park.edits_the_order().await;
+    opens(&olivia, &order(ORDER)).await;
+    park.sees("form .people .face").await;
+    assert!(park.reads("form .people").await.contains("Olivia Reed is looking"));
+    park.photo("form-watched").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn console_shows_what_ends_and_what_begins() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.edits_the_order().await;
+    opens(&park, "/locks").await;
+    park.sees("td .held.active .face").await;
+    minji.clicks("[form=leave]").await;
+    park.sees("td [data-state=AC-5]").await;
+    minji.edits_the_order().await;
+    park.sees(".toast a").await;
+    park.photo("console-live").await;
+    park.clicks(".toast a").await;
+    park.sees("td .held.active .face").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_without_a_connection_says_so_and_goes_on() {
+    for (path, paused) in [("/orders", "OL-12"), ("/locks", "AC-12")] {
+        let story = Story::begin().await;
+        let park = story.person("park").await;
+        // A clock that is hours wrong: the time that is said is the server's.
+        park.runs_before_each_page("{ const now = Date.now; Date.now = () => now() + 5 * 3600000; }").await;
+        opens(&park, path).await;
+        park.gets_nothing_from(&["*/now/*"]).await;
+        park.sees(&format!("main[data-state={paused}][data-live=paused] [data-tenure-live]")).await;
+        let said = park.reads("[data-tenure-live-status]").await;
+        let time: String = park.finds("document.querySelector('.foot time').textContent").await;
+        assert!(said.starts_with("No connection. This is how it was at "), "{said}");
+        // Within the minute, or the next.
+        let hour = time.split(':').next().unwrap_or_default();
+        assert!(said.contains(&format!(" {hour}:")) || time.contains(":59"), "{said}, loaded at {time}");
+        assert!(park.reads(".as-of").await.starts_with("As of"));
+        park.photo(&format!("{paused}-paused")).await;
+        park.gets_nothing_from(&[]).await;
+        park.clicks("[data-tenure-live-retry]").await;
+        park.sees("main[data-live=on]").await;
+        assert!(park.finds::<bool>("document.querySelector('[data-tenure-live]').hidden").await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_without_a_connection_is_told_so() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.edits_the_order().await;
+    park.goes_to(&order(ORDER)).await;
+    park.clicks(EDIT).await;
+    park.sees("main[data-state=LP-1][data-live=on]").await;
+    park.gets_nothing_from(&["*/now?*"]).await;
+    park.sees("main[data-state=LP-5][data-live=paused]").await;
+    park.photo("LP-5-paused").await;
+    park.gets_nothing_from(&[]).await;
+    story.deletes_the_order().await;
+    park.clicks("[data-tenure-live-retry]").await;
+    park.sees("main[data-state=LP-18][data-live=over]").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_marks_what_was_typed_and_not_saved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.edits_the_order().await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.waits_until("Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))").await;
+    // The browser asks before, and is told to leave; the draft stays.
+    minji.goes_to("/orders").await;
+    minji.sees(&format!("{ROW} [data-state=OL-14]")).await;
+    minji.photo("list-draft").await;
+    minji.clicks("[data-tenure-drafts]").await;
+    minji.sees(&format!("{ROW} [data-state=OL-14]")).await;
+    assert_eq!(minji.finds::<usize>("document.querySelectorAll('.orders tbody tr').length").await, 1);
+}
+
+/// Not a claim, but what a designer looks at: pages on a phone and in the dark.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_fit_a_phone_while_others_work() {
+    let story = Story::begin().await;
+    let (minji, park, olivia) =
+        (story.person("minji").await, story.reader_of("ko").await, story.person("olivia").await);
+    park.sign_in("park").await;
+    park.has_a_screen_of(390, 844, 2).await;
+    minji.edits_the_order().await;
+    opens(&olivia, &order(ORDER)).await;
+    for (path, name) in [("/orders", "list"), (&*order(ORDER), "order"), ("/locks", "console")] {
+        opens(&park, path).await;
+        let wide: bool = park.finds("document.documentElement.scrollWidth > innerWidth").await;
+        assert!(!wide, "{path} is wider than the phone");
+        park.photo(&format!("phone-{name}")).await;
+    }
+    park.goes_to(&order(ORDER)).await;
+    park.clicks(EDIT).await;
+    park.sees("main[data-state=LP-1][data-live=on]").await;
+    park.photo("phone-waiting").await;
+    minji.types("[name=message]", "Ring twice").await;
+    saves(&minji).await;
+    park.sees("main[data-state=LP-6]").await;
+    park.photo("phone-free").await;
+    let dark = serde_json::json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
+    park.emulates("Emulation.setEmulatedMedia", dark).await;
+    opens(&park, "/orders").await;
+    park.photo("phone-dark-list").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_of_a_lost_session_or_order_says_so() {
+    let story = Story::begin().await;
+    let (park, minji) = (story.person("park").await, story.person("minji").await);
+    opens(&park, &order(ORDER)).await;
+    opens(&minji, &order(ORDER)).await;
+    park.loses_the_session().await;
+    park.sees("main[data-live=signed-out] [data-tenure-live-signin]").await;
+    park.photo("signed-out-live").await;
+    story.deletes_the_order().await;
+    minji.sees("main[data-live=over][data-state=gone] [data-tenure-live]").await;
+    assert!(minji.reads("[data-tenure-live-status]").await.contains("not for you to see"));
+    minji.photo("order-gone-live").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_without_scripts_says_as_of_when() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_scripts(false).await;
+    for path in ["/orders", "/orders/2026-000300", "/locks"] {
+        park.goes_to(path).await;
+        assert!(park.reads(".as-of").await.starts_with("As of"), "{path}");
+    }
+}

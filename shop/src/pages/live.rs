@@ -1,0 +1,280 @@
+//! What a page shows about others, and shows anew while it is open: the pages and the answers to their questions have the same words.
+//!
+//! Nothing here changes by time alone: a time is that of something that happened, or that will.
+
+use tenure::lease::{Holder, Presence};
+use tenure::version::Change;
+use tenure::{Owner, Version};
+use tenure_web::verdict::{Facts, Verdict, decide, free_at};
+
+use super::face::Face;
+use super::frame::Frame;
+use super::icon::Icon;
+use super::standing::each_person_once;
+use crate::domain::OrderState;
+use crate::texts::Html;
+use crate::use_cases::{Known, OrderNow, OrderRow, Person, Shop};
+
+/// Names beside each other before the rest is counted.
+const NAMED: usize = 3;
+
+/// A state, from the list of states, and its words.
+#[derive(Debug, Clone)]
+pub(super) struct Said {
+    pub(super) state: &'static str,
+    pub(super) html: Html,
+}
+
+/// Who has it open, and whether somebody is there.
+pub(super) fn holder(f: &Frame, shop: &Shop, holder: &Holder) -> Html {
+    let (t, owner) = (f.t, &holder.owner);
+    if f.is_me(owner) {
+        return t.held_by_you(f.at(holder.since));
+    }
+    match holder.presence() {
+        Presence::Idle => t.idle_since(owner, f.at(holder.last_input)),
+        Presence::Unreachable => {
+            let free = free_at(holder, &shop.locks().policy(holder.key.kind()));
+            t.silent_since(owner, f.at(holder.last_active), f.at(free))
+        }
+        _ => t.held_by(owner, f.at(holder.since)),
+    }
+}
+
+/// The class of the sign of somebody who is there, or not.
+pub(super) fn presence(holder: &Holder) -> &'static str {
+    match holder.presence() {
+        Presence::Idle => "idle",
+        Presence::Unreachable => "silent",
+        _ => "active",
+    }
+}
+
+/// The verdict of a page without a form.
+pub(super) fn verdict(me: &Owner, state: OrderState, holders: Vec<Holder>) -> Verdict<OrderState> {
+    decide(me, Facts::of_a_look((!state.is_changeable()).then_some(state), holders))
+}
+
+/// The cell of an order in the list: who is editing it.
+pub(super) fn editing(f: &Frame, shop: &Shop, me: &Owner, state: OrderState, holders: Vec<Holder>) -> Said {
+    match verdict(me, state, holders) {
+        Verdict::Elsewhere { holder: own, .. } => chip("OL-4", "mine", &own.owner, holder(f, shop, &own)),
+        Verdict::Taken { holder: other, .. } => {
+            let of = presence(&other);
+            let state = match of {
+                "idle" => "OL-5",
+                "silent" => "OL-6",
+                _ => "OL-2",
+            };
+            chip(state, of, &other.owner, holder(f, shop, &other))
+        }
+        _ => Said { state: "OL-1", html: Html::text("") },
+    }
+}
+
+fn chip(state: &'static str, class: &str, owner: &Owner, words: Html) -> Said {
+    let face = Face(owner);
+    let title = Html::text(words.plain());
+    let html = format!(
+        r#"<span class="held {class}" data-state="{state}" title="{title}">{face}<span class="words">{words}</span></span>"#
+    );
+    Said { state, html: Html::trusted(html) }
+}
+
+/// The cell of an order in the list now, for a page that shows it at this version.
+pub(super) fn row(
+    f: &Frame,
+    shop: &Shop,
+    me: &Owner,
+    shown: Option<Version>,
+    now: Option<OrderNow>,
+    change: Option<Change>,
+) -> Said {
+    let t = f.t;
+    let Some(OrderNow { known, holders, freed }) = now else {
+        return flat("OL-9", "gone", "cross", t.row_gone().into());
+    };
+    let said = editing(f, shop, me, known.state, holders);
+    match said.state {
+        "OL-1" if shown != Some(known.version) => {
+            let Said { state, html } = flat("OL-8", "changed", "info", saved(f, &known, change));
+            // Beside the words, which may be longer than the cell.
+            Said { state, html: Html::trusted(format!(r#"<span class="news">{html}{}</span>"#, show_again(f))) }
+        }
+        "OL-1" if freed => flat("OL-7", "free", "check", t.free_now().into()),
+        _ => said,
+    }
+}
+
+fn flat(state: &'static str, class: &str, icon: &'static str, words: Html) -> Said {
+    let (icon, title) = (Icon(icon), Html::text(words.plain()));
+    let html = format!(
+        r#"<span class="held {class}" data-state="{state}" title="{title}">{icon}<span class="words">{words}</span></span>"#
+    );
+    Said { state, html: Html::trusted(html) }
+}
+
+/// Who made this version, by which command, and when.
+pub(super) fn saved(f: &Frame, known: &Known, change: Option<Change>) -> Html {
+    let t = f.t;
+    let Some(change) = change else { return t.changed_now(known.version) };
+    let who = match &change.by {
+        Some(by) if f.is_me(by) => t.you().into(),
+        Some(by) => t.person(by),
+        None => t.somebody().into(),
+    };
+    t.saved_now(who, change.version, t.command(change.command.as_deref()), f.at(change.at))
+}
+
+/// A link that loads the page again.
+pub(super) fn show_again(f: &Frame) -> Html {
+    Html::trusted(format!(r#"<a href="">{}</a>"#, Html::text(f.t.show_it())))
+}
+
+/// The line of an order's page about its editor. `state` is that of the page.
+pub(super) fn line(f: &Frame, shop: &Shop, verdict: &Verdict<OrderState>, freed: bool) -> Said {
+    let t = f.t;
+    let of = |holder: &Holder, class: &str, more: &str| {
+        let words = self::holder(f, shop, holder);
+        let more = Html::text(more);
+        Html::trusted(format!(
+            r#"<span class="held {class}">{}<span class="words"><strong>{words}</strong> <span class="more">{more}</span></span></span>"#,
+            Face(&holder.owner)
+        ))
+    };
+    let quiet = |words: &str, icon: &'static str, class: &str| {
+        Html::trusted(format!(
+            r#"<span class="held {class}">{}<span class="words">{}</span></span>"#,
+            Icon(icon),
+            Html::text(words)
+        ))
+    };
+    match verdict {
+        Verdict::Elsewhere { holder, .. } => Said { state: "OV-3", html: of(holder, "mine", t.you_edit_elsewhere()) },
+        Verdict::Taken { holder, .. } => {
+            Said { state: "OV-2", html: of(holder, presence(holder), t.others_can_read()) }
+        }
+        Verdict::Frozen(OrderState::Cancelled) => {
+            Said { state: "OV-6", html: quiet(t.not_changeable_cancelled(), "info", "nobody") }
+        }
+        Verdict::Frozen(_) => Said { state: "OV-6", html: quiet(t.not_changeable_shipped(), "info", "nobody") },
+        _ if freed => Said { state: "OV-1", html: quiet(t.free_now(), "check", "free") },
+        _ => Said { state: "OV-1", html: quiet(t.nobody_here(), "check", "nobody") },
+    }
+}
+
+/// That the order was saved since the page was loaded; nothing if it was not.
+pub(super) fn changed(f: &Frame, known: &Known, shown: Option<Version>, change: Option<Change>) -> Html {
+    if shown.is_none_or(|shown| shown == known.version) {
+        return Html::text("");
+    }
+    Html::trusted(format!("<p><span>{}</span> {}</p>", saved(f, known, change), show_again(f)))
+}
+
+/// Who else looks at the page: their signs, and their names for all. Customers see that somebody of the shop does.
+pub(super) fn people(f: &Frame, state: &str, others: &[Person], holders: &[Holder]) -> Html {
+    let t = f.t;
+    let staff = Owner::new("", t.of_the_shop());
+    let mut seen: Vec<&Owner> = Vec::new();
+    // Who edits it is said already.
+    let edits = |person: &&Person| holders.iter().any(|holder| holder.owner.id == person.owner.id);
+    for person in others.iter().filter(|person| !edits(person)) {
+        let owner = if person.is_staff && !f.is_operator() { &staff } else { &person.owner };
+        if seen.iter().all(|known| known.id != owner.id) {
+            seen.push(owner);
+        }
+    }
+    if seen.is_empty() {
+        return Html::text("");
+    }
+    let shown = &seen[..seen.len().min(NAMED)];
+    let faces: String = shown.iter().map(|owner| Face(owner).to_string()).collect();
+    let names = t.names(&shown.iter().map(|owner| owner.name.clone()).collect::<Vec<_>>());
+    let names = if seen.len() > NAMED { t.and_more(names, seen.len() - NAMED) } else { names };
+    let words = if seen.len() == 1 { t.looking_one(names) } else { t.looking_many(names) };
+    Html::trusted(format!(
+        r#"<span class="people" data-state="{state}">{faces}<span class="words">{words}</span></span>"#
+    ))
+}
+
+/// The cell of an order that was just read for the list.
+pub(super) fn cell(f: &Frame, shop: &Shop, row: &OrderRow) -> Html {
+    let Some(me) = f.member.as_ref().map(crate::domain::Member::owner) else { return Html::text("") };
+    editing(f, shop, &me, row.state, row.editing.clone().into_iter().collect()).html
+}
+
+/// Who has the note open, each person once.
+pub(super) fn note_editors(f: &Frame, holders: &[Holder]) -> Html {
+    let t = f.t;
+    let line = |holder: &Holder| {
+        let (words, class) = match f.is_me(&holder.owner) {
+            true => (t.held_note_by_you(f.at(holder.since)), "mine"),
+            false => (t.held_note_by(&holder.owner, f.at(holder.since)), presence(holder)),
+        };
+        format!(r#"<p class="held {class}">{}<span class="words">{words}</span></p>"#, Face(&holder.owner))
+    };
+    Html::trusted(each_person_once(holders).into_iter().map(line).collect())
+}
+
+/// The cells of a lease in the console: who, with whether somebody is there; and when it is free. `None`: it has ended.
+pub(super) fn lease(f: &Frame, shop: &Shop, holder: Option<&Holder>) -> [Html; 2] {
+    let Some(holder) = holder else {
+        return [flat("AC-5", "gone", "unlock", f.t.lease_ended().into()).html, Html::text("–")];
+    };
+    let words = match holder.presence() {
+        Presence::Active => f.t.last_input_at(f.at(holder.last_input)),
+        Presence::Idle => f.t.no_input_since(f.at(holder.last_input)),
+        _ => f.t.no_answer_since(f.at(holder.last_active)),
+    };
+    let name = Html::text(&holder.owner.name);
+    let you = if f.is_me(&holder.owner) { format!(" {}", Html::text(f.t.this_is_you())) } else { String::new() };
+    let who = format!(
+        r#"<span class="held {}">{}<span class="words"><bdi>{name}</bdi>{you} <span class="more">{words}</span></span></span>"#,
+        presence(holder),
+        Face(&holder.owner)
+    );
+    let free = free_at(holder, &shop.locks().policy(holder.key.kind()));
+    [Html::trusted(who), Html::trusted(f.at(free).to_string())]
+}
+
+/// That more leases have begun than the console shows.
+pub(super) fn new_leases(f: &Frame, count: usize) -> Html {
+    match count {
+        0 => Html::text(""),
+        count => Html::trusted(format!("<p><span>{}</span> {}</p>", f.t.leases_new(count), show_again(f))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+    use crate::domain::{Member, MemberId, Role};
+
+    fn frame(role: Role) -> Frame {
+        let (mut parts, ()) = Request::new(()).into_parts();
+        let id = MemberId::new("park").expect("an id");
+        parts.extensions.insert(Member::new(id, "박서연", role, "hash").expect("a member"));
+        Frame::bare(&parts)
+    }
+
+    fn persons(count: usize, is_staff: bool) -> Vec<Person> {
+        (0..count).map(|at| Person { owner: Owner::new(format!("m{at}"), format!("M{at}")), is_staff }).collect()
+    }
+
+    #[test]
+    fn fifty_viewers_are_three_names_and_a_number() {
+        let said = people(&frame(Role::Operator), "OV-4", &persons(50, true), &[]);
+        assert_eq!(said.to_string().matches("class=\"face").count(), NAMED);
+        assert!(said.plain().ends_with("M0, M1, M2 and 47 more are looking at this order"), "{}", said.plain());
+        assert_eq!(people(&frame(Role::Operator), "OV-4", &[], &[]).plain(), "");
+    }
+
+    #[test]
+    fn customers_see_the_staff_as_one() {
+        let said = people(&frame(Role::Customer), "OV-4", &persons(50, true), &[]);
+        assert!(said.plain().ends_with("Somebody at the shop is looking at this order"), "{}", said.plain());
+        assert!(!said.to_string().contains("M0"), "{said}");
+    }
+}

@@ -1,0 +1,96 @@
+// What is new on a visible page: the light question, asked every few seconds. It writes and renews nothing. The server sends the pieces of
+// the page in its own words; this puts those that changed into their places, and says when the connection is lost.
+
+import { clock } from "./form.js";
+
+const FIRST_MS = 1000;
+const QUIET_MS = 3000; // Between two questions,
+const QUICK_MS = 2000; // or this, if something changed within the last minute.
+const AWHILE_MS = 60000;
+const JITTER_MS = 500; // Pages that were opened together do not ask together.
+const WAIT_MS = 10000; // For an answer.
+const ALARM = 2; // One question without an answer need not alarm a person.
+
+/** Asks what is new about an element with `data-now`, and tells each other answer. */
+export function watch(element, hear = () => {}) {
+	const { now } = element.dataset;
+	if (!now) return;
+	const main = element.closest("main") ?? document.body;
+	const strip = main.querySelector("[data-tenure-live]");
+	const part = (name) => strip?.querySelector(`[data-tenure-live-${name}]`) ?? document.createElement("i");
+	const rendered = { state: main.dataset.state, title: document.title };
+	let timer, tag, page, failures = 0, changedAt = -Infinity, isOver = false;
+	// By the server's clock: the one here may be wrong.
+	let heardAt = Date.parse(main.querySelector("[data-tenure-as-of] time")?.dateTime) || Date.now();
+
+	const slots = () => main.querySelectorAll("[data-tenure-slot]");
+
+	function put(slot, html) {
+		const fresh = Object.assign(document.createElement("template"), { innerHTML: html });
+		if (slot.innerHTML === fresh.innerHTML) return;
+		// What has the focus is not taken from under the hand.
+		const isFocused = slot.contains(document.activeElement);
+		if (isFocused) slot.addEventListener("focusout", () => setTimeout(put, 0, slot, html), { once: true });
+		else slot.replaceChildren(fresh.content);
+	}
+
+	/** The state of the page, and of the connection: paused, signed out, or over, when there is nothing to see any more. */
+	function show(live, words = "") {
+		const { pausedState, textAsOf } = strip?.dataset ?? {};
+		const state = live === "paused" ? pausedState : live === "over" ? strip?.dataset.overState : page?.state;
+		document.title = page?.title ?? rendered.title;
+		if (!strip) return; // A form says it in its own banner.
+		main.dataset.state = state || rendered.state;
+		main.dataset.live = live;
+		strip.hidden = !words;
+		if (part("status").textContent !== words) part("status").textContent = words;
+		part("retry").hidden = live !== "paused";
+		part("signin").hidden = live !== "signed-out";
+		const asOf = live !== "on" && textAsOf.replace("{time}", clock(heardAt, strip.dataset));
+		for (const place of main.querySelectorAll("[data-tenure-as-of]")) place.textContent = asOf || place.dataset.textLive;
+	}
+
+	const say = (live) => show(live, strip?.dataset[`text-${live}`.replace(/-./g, ([, c]) => c.toUpperCase())]?.replace("{time}", clock(heardAt, strip.dataset)));
+
+	async function answered(response) {
+		const status = response?.type === "opaqueredirect" ? 401 : (response?.status ?? 0);
+		if (status !== 200 && status !== 304 && !/40[134]/.test(status)) {
+			if (++failures >= ALARM || !navigator.onLine) say("paused");
+			return;
+		}
+		failures = 0;
+		heardAt = Date.parse(response.headers.get("date")) || heardAt;
+		if (status === 304) return show("on");
+		const answer = await response.json().catch(() => ({}));
+		if (status === 401) say("signed-out");
+		else if (status !== 200) {
+			isOver = Boolean(strip);
+			show("over", answer.detail ?? answer.title);
+		} else {
+			if (tag) changedAt = performance.now();
+			tag = response.headers.get("etag");
+			page = answer.page;
+			for (const slot of slots()) if (slot.dataset.tenureSlot in (answer.slots ?? {})) put(slot, answer.slots[slot.dataset.tenureSlot]);
+			show("on");
+		}
+		hear(status === 200 ? JSON.stringify([answer.version, answer.state, answer.holders]) : `${status}`);
+	}
+
+	async function look() {
+		clearTimeout(timer);
+		if (document.hidden || isOver) return;
+		const headers = { accept: "application/json", ...(tag && { "if-none-match": tag }) };
+		const options = { headers, cache: "no-store", redirect: "manual", signal: AbortSignal.timeout(WAIT_MS) };
+		await answered(await fetch(now, options).catch(() => null));
+		clearTimeout(timer);
+		const pause = performance.now() - changedAt < AWHILE_MS ? QUICK_MS : QUIET_MS;
+		timer = setTimeout(look, pause + Math.random() * JITTER_MS);
+	}
+
+	part("retry").addEventListener("click", look);
+	for (const type of ["online", "focus", "pageshow"]) addEventListener(type, look);
+	for (const type of ["visibilitychange", "resume"]) document.addEventListener(type, look);
+	addEventListener("pagehide", () => clearTimeout(timer));
+	// Not at once: the page is newer than what the server may answer.
+	timer = setTimeout(look, FIRST_MS + Math.random() * JITTER_MS);
+}
