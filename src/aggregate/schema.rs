@@ -77,7 +77,7 @@ pub enum FindingKind {
     Storage,
     /// The database computes the column, so no statement may write it.
     Computed,
-    /// The version's column is narrow: saves fail after its highest number.
+    /// The column is narrow: saves fail after the highest number of a version, or parts of a second are lost.
     Width,
     /// Row security decides which rows this user may write.
     Policy,
@@ -262,6 +262,15 @@ impl Comparison<'_> {
             let message = format!("as `{width}` it ends at {highest}, and then every save fails; make it a `bigint`");
             self.add(table, name, FindingKind::Width, Severity::Warning, message);
         }
+        let is_time = matches!(column.kind, Kind::Timestamp | Kind::DateTime | Kind::Time);
+        let of_a_field = table.columns.iter().any(|own| own.name == column.name);
+        if let Some(width) = found.width.as_deref().filter(|width| of_a_field && is_time && second_parts(width) < 6) {
+            let message = format!(
+                "as `{width}` it keeps {} digits of a second, so a time is not read as it was saved; give it 6",
+                second_parts(width)
+            );
+            self.add(table, name, FindingKind::Width, Severity::Warning, message);
+        }
         match (column.nullable, found.nullable) {
             (false, true) => {
                 let message = "it may be NULL, and the field is no `Option`, so a row with NULL cannot be loaded; make the column \
@@ -360,6 +369,12 @@ fn highest(width: &str) -> Option<i64> {
     Some((1 << bits) - 1)
 }
 
+/// The digits of a second that a type of times keeps. PostgreSQL's say something of a zone, and have six without a number.
+fn second_parts(width: &str) -> u8 {
+    let digits = width.split_once('(').and_then(|(_, rest)| rest.split_once(')')?.0.parse().ok());
+    digits.unwrap_or(if width.contains("zone") { 6 } else { 0 })
+}
+
 impl LiveTable {
     fn same(&self, one: &str, other: &str) -> bool {
         if self.exact_names { one == other } else { one.eq_ignore_ascii_case(other) }
@@ -390,6 +405,20 @@ mod tests {
             ("double precision", None),
         ] {
             assert_eq!(highest(width), number, "{width}");
+        }
+    }
+
+    #[test]
+    fn times_keep_some_digits_of_a_second() {
+        for (width, digits) in [
+            ("datetime", 0),
+            ("datetime(6)", 6),
+            ("timestamp(3)", 3),
+            ("timestamp with time zone", 6),
+            ("timestamp(0) without time zone", 0),
+            ("time without time zone", 6),
+        ] {
+            assert_eq!(second_parts(width), digits, "{width}");
         }
     }
 }

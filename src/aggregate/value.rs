@@ -174,7 +174,8 @@ impl Value {
             _ if self.kind() != kind => Err(format!("a column of {kind:?} was given {self:?}")),
             Value::Real(value) => scalar::finite(*value).map(drop),
             // PostgreSQL cannot store it, and other programs end the text there.
-            Value::Text(text) if text.contains('\0') => Err("it contains a NUL character".into()),
+            Value::Text(text) if text.contains('\0') => Err(NUL.into()),
+            Value::Json(json) if json::contains_nul(json) => Err(NUL.into()),
             Value::Timestamp(micros) if !calendar::INSTANTS.contains(micros) => {
                 Err(format!("{self} is not in the years 1 to 9999, so not every database can hold it"))
             }
@@ -188,6 +189,8 @@ impl Value {
         }
     }
 }
+
+const NUL: &str = "it contains a NUL character";
 
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {

@@ -90,7 +90,8 @@ pub(crate) struct Catalog {
     /// be cast to, whether it may be null, whether an insert may leave it out, the collation under which different spellings are equal, how the
     /// database computes it if no statement may write it, and the type with its width, if it has one.
     pub columns: Text,
-    /// The parts of its indexes, one index after the other: its name, whether it is unique as far as this part decides, the column.
+    /// The parts of its indexes, one index after the other: its name; whether it is unique as far as this part decides: 2 if so, 1 if only the
+    /// rows that meet a condition are; the column.
     pub indexes: Text,
     /// The parts of its foreign keys, one after the other: its name, the table that it refers to, the column, the column there.
     pub references: Text,

@@ -29,8 +29,10 @@ pub(super) async fn table(db: &mut Connection, name: &str) -> Result<Option<Live
         });
     }
     for (unique, columns) in indexes(db, catalog, name).await? {
-        if unique {
-            table.unique.push(columns.clone());
+        match unique {
+            Unique::All => table.unique.push(columns.clone()),
+            Unique::Some => continue,
+            Unique::No => {}
         }
         table.indexes.push(columns);
     }
@@ -52,7 +54,10 @@ pub(crate) async fn rules(db: &mut Connection, mapping: &Mapping) -> Result<Rule
     for table in &mapping.children {
         let uniques = indexes(db, catalog, &table.name).await?;
         let mut described = Described::default();
-        described.uniques.extend(uniques.into_iter().filter_map(|(unique, columns)| unique.then_some(columns)));
+        // Also those of some rows only: an order that all of them need is no wrong one.
+        described
+            .uniques
+            .extend(uniques.into_iter().filter(|(unique, _)| *unique != Unique::No).map(|(_, columns)| columns));
         let mut last = None;
         for row in db.read(catalog.references.with(of(&table.name)), RowLock::None).await? {
             let (key, to, from, other) = (row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?);
@@ -86,18 +91,32 @@ async fn storage(
     Ok((row.text(0)?, row.integer(1)? == Some(1)))
 }
 
+/// The rows of a table among which the columns of an index are unique.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Unique {
+    No,
+    /// Those that meet a condition.
+    Some,
+    All,
+}
+
 /// The indexes of a table: whether each is unique, and its columns. Not those of expressions.
 async fn indexes(
     db: &mut Connection,
     catalog: &'static Catalog,
     name: &str,
-) -> Result<Vec<(bool, Vec<String>)>, DatabaseError> {
-    let mut indexes = Vec::<(Option<String>, bool, Option<Vec<String>>)>::new();
+) -> Result<Vec<(Unique, Vec<String>)>, DatabaseError> {
+    let mut indexes = Vec::<(Option<String>, Unique, Option<Vec<String>>)>::new();
     for row in db.read(catalog.indexes.with(of(name)), RowLock::None).await? {
-        let (index, whole, column) = (row.text(0)?, row.integer(1)? == Some(1), row.text(2)?);
+        let (index, column) = (row.text(0)?, row.text(2)?);
+        let whole = match row.integer(1)? {
+            Some(2) => Unique::All,
+            Some(1) => Unique::Some,
+            _ => Unique::No,
+        };
         match indexes.last_mut() {
             Some((last, unique, columns)) if *last == index => {
-                *unique &= whole;
+                *unique = whole.min(*unique);
                 *columns = columns.take().zip(column).map(|(columns, column)| [columns, vec![column]].concat());
             }
             _ => indexes.push((index, whole, column.map(|column| vec![column]))),

@@ -181,13 +181,16 @@ fn edges(rules: &Rules, nodes: &[Node<'_>]) -> Vec<Edge> {
     let mut edges = Vec::new();
     let of = |table: usize| nodes.iter().enumerate().filter(move |(_, node)| node.table() == table);
     for (rule, unique) in rules.uniques.iter().enumerate() {
-        let taken: HashMap<_, _> =
-            of(unique.table).filter_map(|(at, node)| Some((change(node, &unique.columns).1?, at))).collect();
-        for (first, node) in of(unique.table) {
-            let freed = change(node, &unique.columns).0;
-            if let Some(&then) = freed.and_then(|values| taken.get(&values)) {
-                edges.push(Edge { first, then, why: Why::Frees(rule) });
+        // More than one may take it, if only rows that meet a condition have to differ.
+        let mut taken = HashMap::<_, Vec<usize>>::new();
+        for (at, node) in of(unique.table) {
+            if let Some(values) = change(node, &unique.columns).1 {
+                taken.entry(values).or_default().push(at);
             }
+        }
+        for (first, node) in of(unique.table) {
+            let freed = change(node, &unique.columns).0.and_then(|values| taken.get(&values));
+            edges.extend(freed.into_iter().flatten().map(|&then| Edge { first, then, why: Why::Frees(rule) }));
         }
     }
     for (rule, reference) in rules.references.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! Mappings compared with the live tables.
 
+use std::time::SystemTime;
+
 use tenure::aggregate::schema::{FindingKind, SchemaReport, Severity};
 use tenure::error::{DatabaseError, UpdateError};
 use tenure::{Aggregate, Entity, Error, Repository};
@@ -96,6 +98,7 @@ struct Odd {
     #[aggregate(id)]
     id: String,
     amount: i64,
+    seen: SystemTime,
     doubled: Option<i64>,
 }
 
@@ -117,12 +120,12 @@ struct Sound {
     lines: Vec<Line>,
 }
 
-pub async fn check_names_what_no_insert_can_write_and_a_narrow_version(t: &TestDb) {
+pub async fn check_names_what_no_insert_can_write_and_what_is_narrow(t: &TestDb) {
     let report = t.db.check::<Odd>().await.unwrap();
     let computed = (Severity::Error, FindingKind::Computed, "test_odd", Some("doubled"));
-    let narrow = (Severity::Warning, FindingKind::Width, "test_odd", Some("version"));
+    let narrow = |column| (Severity::Warning, FindingKind::Width, "test_odd", Some(column));
     // Every integer of SQLite has 64 bits.
-    let expected = if t.has_one_writer() { vec![computed] } else { vec![computed, narrow] };
+    let expected = if t.has_one_writer() { vec![computed] } else { vec![computed, narrow("seen"), narrow("version")] };
     assert_eq!(findings(&report), expected, "{report}");
 }
 

@@ -135,7 +135,8 @@ pub async fn json_with_its_keys_in_another_order_is_no_change(t: &TestDb) {
 pub async fn unstorable_value_is_refused_with_its_column(t: &TestDb) {
     let repository = repository(t);
     let mut kinds = insert(t, &Kinds::new(Every::ordinary())).await;
-    let changes: [(&str, Change); 7] = [
+    let changes: [(&str, Change); 8] = [
+        ("`test_kinds`, column `always_json`: it contains a NUL", |kinds| kinds.always.json = "a\0b".into()),
         ("`test_kinds`, column `always_real`: NaN is no number", |kinds| kinds.always.real = f64::NAN),
         ("`test_kinds`, column `always_short`: -inf is no number", |kinds| kinds.always.short = f32::NEG_INFINITY),
         ("`test_kinds`, column `always_day`: `0000-12-31` is no date of the years 1 to 9999", |kinds| {

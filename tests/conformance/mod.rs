@@ -386,7 +386,7 @@ macro_rules! conformance {
                 check_lists_every_difference_errors_first,
                 check_finds_nothing_in_fitting_tables,
                 check_warns_of_a_collation_that_merges_spellings,
-                check_names_what_no_insert_can_write_and_a_narrow_version;
+                check_names_what_no_insert_can_write_and_what_is_narrow;
             column_words:
                 enums_arrays_and_newtypes_round_trip,
                 skipped_field_is_neither_stored_nor_a_change,
@@ -448,6 +448,7 @@ macro_rules! conformance {
             documents:
                 parent_and_child_are_removed_together,
                 rows_swap_and_shift_unique_values,
+                values_that_are_unique_in_some_rows_are_swapped,
                 references_need_no_order_in_the_collection,
                 rows_that_refer_to_each_other_are_saved_and_deleted,
                 child_moves_away_from_a_removed_parent,

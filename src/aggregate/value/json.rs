@@ -113,12 +113,30 @@ pub(super) fn same(a: &Content, b: &Content) -> bool {
     }
 }
 
+/// Whether a text in it contains a NUL, which `jsonb` cannot store.
+pub(super) fn contains_nul(json: &Content) -> bool {
+    match json {
+        Content::String(text) => text.contains('\0'),
+        Content::Array(all) => all.iter().any(contains_nul),
+        Content::Object(all) => all.iter().any(|(key, value)| key.contains('\0') || contains_nul(value)),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn nul_is_found_at_any_depth() {
+        for json in [json!("\0"), json!([["a\0"]]), json!({"a": {"\0": 1}}), json!({"a": [{"b": "\0"}]})] {
+            assert!(contains_nul(&json), "{json}");
+        }
+        assert!(!contains_nul(&json!({"a": ["\\u0000", 0, null]})));
+    }
 
     #[test]
     fn json_equality_ignores_key_order_and_number_spelling() {

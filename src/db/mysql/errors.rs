@@ -40,8 +40,9 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         // MariaDB's innodb_snapshot_isolation. Group Replication, when a transaction fails the certification.
         1020 | 3101 => DatabaseError::SerializationFailure,
         WITHOUT_QUORUM => DatabaseError::ConnectionLost(format!("{error}: {ANOTHER_NODE}")),
-        // Out of range, a word that is none of the type, no date, characters that the column cannot store, too long.
-        1264 | 1265 | 1292 | 1366 | 1406 | 1441 => {
+        // Out of range, a word that is none of the type, no date, characters that the column cannot store, too long; a row that is larger than
+        // a page, a statement that is larger than a packet; MySQL's word for characters that the column cannot store.
+        1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 1118 | LARGE_PACKET | 3988 => {
             let message = error.as_database_error().map_or("", |error| error.message());
             does_not_fit(column(message), &error)
         }
@@ -97,6 +98,9 @@ const WITHOUT_QUORUM: u16 = 1047;
 /// MySQL's error on a connection that it has closed, since 8.0.24: the transaction was rolled back.
 const CLIENT_TIMED_OUT: u16 = 4031;
 
+/// A statement is larger than `max_allowed_packet`. The server closes the connection.
+const LARGE_PACKET: u16 = 1153;
+
 /// MySQL's answer in offline mode, in which it ends the sessions of all users who are not administrators.
 const OFFLINE: u16 = 3032;
 
@@ -140,7 +144,7 @@ const READ_ONLY_MODE: u16 = 1836;
 /// others undo their statement only.
 fn effect_of(number: u16) -> Effect {
     match number {
-        1213 | 1020 | 1206 | 3101 | CLIENT_TIMED_OUT => Effect::Gone,
+        1213 | 1020 | 1206 | 3101 | CLIENT_TIMED_OUT | LARGE_PACKET => Effect::Gone,
         // The statement is undone, and so is the rest, because the connection is closed.
         READ_ONLY_OPTION | READ_ONLY_TRANSACTION | READ_ONLY_MODE => Effect::Gone,
         // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.) Or disconnected.
@@ -211,7 +215,7 @@ mod tests {
                 "ConnectionLost",
             ),
             (&[1022, 1062, 1048, 1364, 1216, 1452, 3819, 4025, 3140, 3730], "Constraint"),
-            (&[1264, 1265, 1292, 1366, 1406, 1441], "DoesNotFit"),
+            (&[1264, 1265, 1292, 1366, 1406, 1441, 1118, 1153, 3988], "DoesNotFit"),
             (&[1290, 1792, 1836], "ReadOnly"),
             (&[1044, 1045, 1142, 1143, 1227, 1370], "NotPermitted"),
             (&[1040, 1203, 1226], "Busy"),

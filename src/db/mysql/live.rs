@@ -18,7 +18,7 @@ pub(super) static CATALOG: Catalog = Catalog {
           where table_schema = coalesce($1, database()) and table_name = $2 order by ordinal_position",
     ),
     indexes: Text::new(
-        "select convert(index_name using utf8mb4), cast(non_unique = 0 and sub_part is null as signed),
+        "select convert(index_name using utf8mb4), cast(2 * (non_unique = 0 and sub_part is null) as signed),
                 convert(column_name using utf8mb4)
            from information_schema.statistics
           where table_schema = coalesce($1, database()) and table_name = $2 order by index_name, seq_in_index",

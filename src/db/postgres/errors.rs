@@ -22,12 +22,14 @@ pub(crate) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         "53300" => DatabaseError::Busy("the server has no connection left"),
         "53100" => DatabaseError::DiskFull(error.to_string()),
         "42501" => DatabaseError::NotPermitted(error.to_string()),
-        "57P01" | "57P02" | "57P03" => DatabaseError::ConnectionLost(error.to_string()),
+        // The last one is `idle_session_timeout`.
+        "57P01" | "57P02" | "57P03" | "57P05" => DatabaseError::ConnectionLost(error.to_string()),
         // The server closed the session, and rolled back the transaction.
         "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::db::IDLE_TOO_LONG)),
         "25P04" => DatabaseError::ConnectionLost(format!("{error} (`transaction_timeout` of the server)")),
-        // Text too long; number, date or time out of range; a word that is none of the type; characters that the database cannot store.
-        "22001" | "22003" | "22007" | "22008" | "22021" | "22P02" | "22P05" => does_not_fit(None, &error),
+        // Text too long; number, date or time out of range; a word that is none of the type; characters that the database cannot store;
+        // a row that is larger than a page, or a value that is too long for its index.
+        "22001" | "22003" | "22007" | "22008" | "22021" | "22P02" | "22P05" | "54000" => does_not_fit(None, &error),
         code if code.starts_with("23") => DatabaseError::Constraint(Box::new(violation(&error, code))),
         code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),
         _ => DatabaseError::Other(error),
@@ -56,7 +58,7 @@ pub(crate) fn effect(error: &sqlx::Error) -> Effect {
 /// Every error aborts the transaction; the end of a session rolls it back. At COMMIT, a shutdown may come before or after the commit.
 fn effect_of(code: &str) -> Effect {
     match code {
-        "57P01" | "57P02" | "57P03" => Effect::Unknown,
+        "57P01" | "57P02" | "57P03" | "57P05" => Effect::Unknown,
         code if code.starts_with("08") => Effect::Unknown,
         // idle_in_transaction_session_timeout, transaction_timeout.
         "25P03" | "25P04" => Effect::Gone,
@@ -115,9 +117,9 @@ mod tests {
             (&["53300"], "Busy"),
             (&["53100"], "DiskFull"),
             (&["42501"], "NotPermitted"),
-            (&["57P01", "57P02", "57P03", "25P03", "25P04", "08006", "08P01"], "ConnectionLost"),
+            (&["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "08006", "08P01"], "ConnectionLost"),
             (&["23502", "23503", "23505", "23514", "23P01", "23000"], "Constraint"),
-            (&["22001", "22003", "22007", "22008", "22021", "22P02", "22P05"], "DoesNotFit"),
+            (&["22001", "22003", "22007", "22008", "22021", "22P02", "22P05", "54000"], "DoesNotFit"),
             (&["57014", "42601", "22012", "25P02"], "Other"),
         ] {
             for code in codes {

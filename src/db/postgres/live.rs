@@ -25,12 +25,14 @@ pub(super) static CATALOG: Catalog = Catalog {
             and a.attnum > 0 and not a.attisdropped order by a.attnum",
     ),
     indexes: Text::new(
-        "select i.indexrelid::text, (i.indisunique and i.indimmediate)::int::bigint, a.attname::text
+        "select i.indexrelid::text,
+                case when i.indisunique and i.indimmediate then case when i.indpred is null then 2 else 1 end else 0 end::bigint,
+                a.attname::text
            from pg_index i
            cross join unnest(i.indkey::int2[]) with ordinality k (number, place)
            left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number
           where i.indrelid = to_regclass(coalesce('\"' || $1::text || '\".', '') || '\"' || replace($2::text, '.', '\".\"') || '\"')
-            and i.indisvalid and i.indpred is null and k.place <= i.indnkeyatts order by i.indexrelid, k.place",
+            and i.indisvalid and (i.indpred is null or i.indisunique) and k.place <= i.indnkeyatts order by i.indexrelid, k.place",
     ),
     references: Text::new(
         "select c.oid::text, f.relname::text, a.attname::text, b.attname::text

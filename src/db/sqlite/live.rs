@@ -19,10 +19,10 @@ pub(super) static CATALOG: Catalog = Catalog {
     ),
     indexes: Text::new(
         "select index_name, is_unique, column_name
-           from (select list.name as index_name, list.`unique` as is_unique, info.name as column_name, info.seqno as place
+           from (select list.name as index_name, list.`unique` * (2 - list.partial) as is_unique, info.name as column_name, info.seqno as place
                    from pragma_index_list($2, $1) as list, pragma_index_xinfo(list.name, $1) as info
-                  where info.key and not list.partial
-                 union all select '', 1, name, pk from pragma_table_xinfo($2, $1) where pk > 0)
+                  where info.key and (list.`unique` or not list.partial)
+                 union all select '', 2, name, pk from pragma_table_xinfo($2, $1) where pk > 0)
           order by index_name, place",
     ),
     references: Text::new(

@@ -169,6 +169,17 @@ fn two_rows_that_swap_a_value_need_one_statement_more() {
 }
 
 #[test]
+fn value_is_given_up_before_all_that_take_it() {
+    let old = rows(vec![], vec![item(1, None, 1, None), item(2, None, 2, None), item(3, None, 3, None)]);
+    // Valid where only rows that meet a condition have to differ.
+    let new = rows(vec![], vec![item(1, None, 2, None), item(2, None, 9, None), item(3, None, 2, None)]);
+    let mapping = mapping();
+    let diff = Diff::between(&mapping, &old, &new);
+    let first = plan(&mapping, &rules(), &old, &diff).swap_remove(0);
+    assert!(matches!(&first, Step::Update { row, .. } if row[0] == Value::Integer(2)), "{first:?}");
+}
+
+#[test]
 fn only_rules_of_mapped_columns_that_can_change_are_kept() {
     let rules = rules();
     assert_eq!(

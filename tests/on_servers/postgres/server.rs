@@ -166,6 +166,25 @@ struct Stored {
     hour: Option<jiff::civil::Time>,
 }
 
+#[tokio::test]
+async fn text_that_is_too_long_for_its_index_does_not_fit() {
+    #[derive(Aggregate, Debug)]
+    #[aggregate(table = "indexed")]
+    struct Indexed {
+        #[aggregate(id)]
+        id: String,
+    }
+    let (db, _, _) = pinned().await;
+    let mut tx = db.begin().await.unwrap();
+    let table = "create table if not exists indexed (id text primary key, version bigint not null)";
+    sqlx::raw_sql(table).execute(tx.postgres().unwrap()).await.unwrap();
+    // Nothing that repeats, because it is compressed before it is measured.
+    let id = (0_u32..9_000).filter_map(|n| char::from_u32(0x4e00 + (n.wrapping_mul(2_654_435_761) >> 12) % 20_000));
+    let refused = Repository::<Indexed>::new(&db).insert(&mut tx, Indexed { id: id.collect() }).await.unwrap_err();
+    let Error::Database(DatabaseError::DoesNotFit(misfit)) = &refused else { panic!("{refused:?}") };
+    assert!(misfit.table.as_deref() == Some("indexed") && misfit.problem.contains("maximum size is"), "{misfit}");
+}
+
 /// The text of dates depends on settings, and `to_char` prints infinity as an empty text and 44 BC as 44.
 #[tokio::test]
 async fn postgres_value_outside_the_rust_type_names_the_column() {

@@ -119,26 +119,42 @@ pub(crate) fn run(only: &[Chosen]) -> ExitCode {
 
 /// The command line.
 fn line(engine: &Engine) -> String {
-    format!("{}=… {}=… cargo {}", engine.kind.programs_variable(), engine.kind.variable(), arguments(engine).join(" "))
+    let [suite, stories] = arguments(engine).map(|arguments| arguments.join(" "));
+    let (programs, server, on) = (engine.kind.programs_variable(), engine.kind.variable(), database(engine));
+    format!("{programs}=… {server}=… {STORIES_ON}={on} cargo {suite}; cargo {stories}")
 }
 
-fn arguments(engine: &Engine) -> Vec<&'static str> {
+/// The variable that names the database of the shop's stories.
+const STORIES_ON: &str = "SHOP_STORIES_ON";
+
+fn database(engine: &Engine) -> &'static str {
+    match engine.kind {
+        Kind::Postgres => "postgres",
+        Kind::MariaDb => "mysql",
+    }
+}
+
+/// The suite of the library, and the stories of the shop.
+fn arguments(engine: &Engine) -> [Vec<&'static str>; 2] {
     let of = match engine.kind {
         Kind::Postgres => "postgres::",
         Kind::MariaDb => "mysql::",
     };
-    vec!["test", "--workspace", "--all-features", "--test", "on_servers", "--", of, "--skip", "both::"]
+    let test = |program| vec!["test", "--workspace", "--all-features", "--test", program];
+    [[test("on_servers"), vec!["--", of, "--skip", "both::"]].concat(), test("stories")]
 }
 
-/// Runs the suites; returns the tested version.
+/// Runs the suite and the stories, each on a server of its own; returns the tested version.
 fn test(engine: &Engine) -> Result<String, String> {
     let ready = Ready::of(engine)?;
-    let mut command = cargo();
-    command.args(arguments(engine)).current_dir(root());
-    let server = ready.start(&mut command).map_err(|error| error.to_string())?;
-    let passed = passes(&mut command, &ready.version);
-    drop(server);
-    passed.map(|()| ready.version)
+    for arguments in arguments(engine) {
+        let mut command = cargo();
+        command.args(arguments).env(STORIES_ON, database(engine)).current_dir(root());
+        let server = ready.start(&mut command).map_err(|error| error.to_string())?;
+        passes(&mut command, &ready.version)?;
+        drop(server);
+    }
+    Ok(ready.version)
 }
 
 /// Runs the test on a group of servers, which it starts; returns the tested version.
