@@ -115,10 +115,15 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
     asking.join_all().await;
     locks.keep_alive(&ids).await.unwrap();
     let _ = locks.acting_for(&lee).keep_alive(&ids).await;
-    for id in &ids[..20] {
-        let _ = locks.release_lock(id).await;
-        let _ = locks.release_lock(id).await;
+    let mut releasing = tokio::task::JoinSet::new();
+    for id in ids[..20].to_vec() {
+        let locks = locks.clone();
+        releasing.spawn(async move {
+            let _ = locks.release_lock(&id).await;
+            let _ = locks.release_lock(&id).await;
+        });
     }
+    releasing.join_all().await;
     let held = locks.try_lock(&key(), &kim).await.unwrap();
     locks.release_lock(held.id()).await.unwrap();
     let lees = locks.try_lock(&held.holder().key, &lee).await.unwrap();
