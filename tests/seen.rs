@@ -116,7 +116,7 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
     locks.keep_alive(&ids).await.unwrap();
     let _ = locks.acting_for(&lee).keep_alive(&ids).await;
     let mut releasing = tokio::task::JoinSet::new();
-    for id in ids[..20].to_vec() {
+    for id in ids.iter().take(20).cloned() {
         let locks = locks.clone();
         releasing.spawn(async move {
             let _ = locks.release_lock(&id).await;

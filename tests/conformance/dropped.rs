@@ -21,7 +21,7 @@ use super::support::{MINUTE, TestDb, key, kim, lee, random};
 use super::transactions::cancelled_after;
 
 /// Far more polls than any of these calls has.
-const MOST: usize = 400;
+const MOST: usize = 4_000;
 /// Far longer than a release in the background takes, and far shorter than a time to live.
 const SOON: Duration = Duration::from_secs(30);
 

@@ -44,7 +44,7 @@ async fn first_key_takes_the_lock_and_opening_does_not() {
     assert!(minji.reads("[data-tenure-status]").await.contains("You are editing"));
     let park = story.person("park").await;
     park.goes_to(&format!("/orders/{ORDER}")).await;
-    assert!(park.reads(".banner").await.contains("김민지"));
+    assert!(park.reads(".line").await.contains("김민지"));
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert!(minji.reads("dd.typed").await.ends_with("Ring twice"));

@@ -156,11 +156,11 @@ async fn the_pages_around_a_form_do_not_contradict_each_other() {
     let (minji, park) = (story.person("minji").await, story.person("park").await);
     minji.edits_the_order().await;
     park.goes_to(&format!("/orders/{ORDER}")).await;
-    assert!(park.reads(".banner").await.contains("김민지"));
+    assert!(park.reads(".line").await.contains("김민지"));
     assert!(!park.finds::<bool>(&format!("document.querySelector(\"{START}\").classList.contains('main')")).await);
     ships_anyway(&park).await;
     // Her form is still open; but nothing will change any more.
-    assert!(park.finds::<bool>("!document.querySelector('.banner')").await);
+    assert!(park.finds::<bool>("!document.querySelector('.line .face')").await);
     park.goes_to("/orders").await;
     assert!(!park.reads("main").await.contains("김민지 has been editing"));
     minji.looks_away_and_back().await;

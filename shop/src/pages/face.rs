@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_initial_is_of_any_script_and_the_colour_of_the_person() {
-        assert_eq!(face("박서연"), r#"<span class="face face-3" title="박서연" aria-hidden="true">박</span>"#);
+        assert_eq!(face("박서연"), r#"<span class="face face-1" title="박서연" aria-hidden="true">박</span>"#);
         for (name, initial) in [("olivia", ">O<"), ("(Ann)", ">A<"), ("ßen", ">SS<"), ("ありさ", ">あ<"), ("…", ">·<")]
         {
             assert!(face(name).contains(initial), "{}", face(name));
