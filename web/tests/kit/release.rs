@@ -169,7 +169,7 @@ async fn the_scripts_and_all_that_they_import_are_served() {
         served.push(name);
     }
     served.sort();
-    assert_eq!(served, ["form.js", "kept.js", "lease.js", "save.js", "tenure.js", "text.js"]);
+    assert_eq!(served, ["form.js", "kept.js", "lease.js", "live.js", "save.js", "tenure.js", "text.js"]);
 }
 
 /// The answer to a request for new hidden fields by this person, from a page of Kim's.
