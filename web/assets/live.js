@@ -25,13 +25,22 @@ export function watch(element, hear = () => {}) {
 
 	const slots = () => main.querySelectorAll("[data-tenure-slot]");
 
+	// What has the focus is not taken from under the hand: the newest piece for its place waits until the focus leaves.
+	const waiting = new Map();
+	function late(slot) {
+		const html = waiting.get(slot);
+		if (waiting.delete(slot)) put(slot, html);
+	}
+
 	function put(slot, html) {
+		const isWaiting = waiting.delete(slot);
+		if (slot.contains(document.activeElement)) {
+			waiting.set(slot, html);
+			if (!isWaiting) slot.addEventListener("focusout", () => setTimeout(late, 0, slot), { once: true });
+			return;
+		}
 		const fresh = Object.assign(document.createElement("template"), { innerHTML: html });
-		if (slot.innerHTML === fresh.innerHTML) return;
-		// What has the focus is not taken from under the hand.
-		const isFocused = slot.contains(document.activeElement);
-		if (isFocused) slot.addEventListener("focusout", () => setTimeout(put, 0, slot, html), { once: true });
-		else slot.replaceChildren(fresh.content);
+		if (slot.innerHTML !== fresh.innerHTML) slot.replaceChildren(fresh.content);
 	}
 
 	/** The state of the page, and of the connection: paused, signed out, or over, when there is nothing to see any more. */

@@ -102,6 +102,11 @@ pub(super) fn row(
             Said { state, html: Html::trusted(format!(r#"<span class="news">{html}{}</span>"#, show_again(f))) }
         }
         "OL-1" if freed => flat("OL-7", "free", "check", t.free_now().into()),
+        // Somebody edits it again: the rest of the row is older than that.
+        _ if shown.is_some_and(|shown| shown != known.version) => {
+            let Said { state, html } = said;
+            Said { state, html: Html::trusted(format!(r#"<span class="news">{html}{}</span>"#, show_again(f))) }
+        }
         _ => said,
     }
 }
@@ -214,6 +219,12 @@ pub(super) fn note_editors(f: &Frame, holders: &[Holder]) -> Html {
         format!(r#"<p class="held {class}">{}<span class="words">{words}</span></p>"#, Face(&holder.owner))
     };
     Html::trusted(each_person_once(holders).into_iter().map(line).collect())
+}
+
+/// That the note was saved since the page was loaded.
+pub(super) fn note_changed(f: &Frame) -> Html {
+    let (icon, words) = (Icon("info"), Html::text(f.t.note_changed()));
+    Html::trusted(format!(r#"<p class="held changed">{icon}<span class="words">{words}</span> {}</p>"#, show_again(f)))
 }
 
 /// The cells of a lease in the console: who, with whether somebody is there; and when it is free. `None`: it has ended.

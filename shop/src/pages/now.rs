@@ -96,7 +96,7 @@ pub(super) async fn order(
                 let told = told.slot("line", line.html).slot("changed", live::changed(&f, known, shown, change));
                 let told = told.page(state, None);
                 match member.is_operator() {
-                    true => told.slot("note", note_line(&f, &shop, &member, &no).await?),
+                    true => told.slot("note", note_line(&f, &shop, &member, &no, query.text("note")).await?),
                     false => told,
                 }
             }
@@ -128,8 +128,13 @@ fn people(f: &Frame, shop: &Shop, member: &Member, no: &OrderNo, page: &str, hol
     live::people(f, if page.is_empty() { "OE-3" } else { "OV-4" }, &shop.looks_at(member, no), holders)
 }
 
-async fn note_line(f: &Frame, shop: &Shop, member: &Member, no: &OrderNo) -> Result<Html, Refusal> {
-    Ok(live::note_editors(f, &shop.note_now(member, no).await?.holders))
+/// Who edits the note, and whether it is newer than the page shows, which has this version of it.
+async fn note_line(f: &Frame, shop: &Shop, member: &Member, no: &OrderNo, shown: &str) -> Result<Html, Refusal> {
+    let now = shop.note_now(member, no).await?;
+    let version = now.version.map_or(0, Version::number);
+    let editors = live::note_editors(f, &now.holders);
+    let changed = shown.parse().is_ok_and(|shown: i64| shown != version).then(|| live::note_changed(f));
+    Ok(changed.map_or(editors.clone(), |changed| Html::trusted(format!("{changed}{editors}"))))
 }
 
 /// GET /orders/{no}/note/now

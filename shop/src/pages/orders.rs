@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use unicode_normalization::UnicodeNormalization;
 
 use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
@@ -166,7 +167,7 @@ fn address(filter: &OrderFilter) -> String {
 fn filter(query: Pairs) -> OrderFilter {
     let drafts = query.iter().filter(|(name, _)| name == "draft").filter_map(|(_, no)| OrderNo::new(no).ok()).collect();
     let asked = Fields::sent(query);
-    let search: String = asked.text("q").trim().chars().filter(|c| !c.is_control()).take(LONGEST_SEARCH).collect();
+    let search: String = asked.text("q").trim().nfc().filter(|c| !c.is_control()).take(LONGEST_SEARCH).collect();
     OrderFilter {
         state: OrderState::from_code(asked.text("state")),
         search: Some(search).filter(|search| !search.is_empty()),
@@ -217,5 +218,8 @@ mod tests {
         assert_eq!(address(&filter(serde_urlencoded::from_str(query).expect("a query"))), "/orders");
         let long = filter(vec![("q".into(), "가".repeat(5_000))]);
         assert_eq!(long.search.expect("a search").chars().count(), LONGEST_SEARCH);
+        // As macOS pastes it.
+        let decomposed = filter(vec![("q".into(), "\u{1112}\u{1161}\u{11ab}".into())]);
+        assert_eq!(decomposed.search.as_deref(), Some("\u{d55c}"));
     }
 }

@@ -20,6 +20,7 @@ texts! {
     row_gone: "Not there any more, or not for you to see", "없어졌거나 볼 수 없는 주문";
     saved_now(who, version, what, time): "{who} saved version {version}: {what}, at {time}", "{who} {time}에 저장 · 버전 {version}: {what}";
     changed_now(version): "Saved meanwhile: version {version}", "그사이 저장됨: 버전 {version}";
+    note_changed: "The note was changed meanwhile.", "그사이 메모가 바뀌었습니다.";
     show_it: "Show", "새로 보기";
 
     looking_one(names): "{names} is looking at this order", "{names}이 보고 있습니다";

@@ -130,6 +130,20 @@ async fn a_list_is_told_who_edits_who_saved_and_what_is_free() {
         .unwrap()
         .to_owned();
     assert!(row.contains("OL-7") && row.contains("Free now"), "{row}");
+    park.edit(ORDER).await;
+    let row = asks(&olivia, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+    assert!(row.contains("OL-2") && row.contains("Show"), "somebody edits what the row does not show yet: {row}");
+}
+
+#[tokio::test]
+async fn operators_are_told_that_the_note_was_saved() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let note = async |shown: &str| {
+        asks(&park, &format!("{PAGE}&note={shown}"), "").await.2["slots"]["note"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(note("1").await, "");
+    assert!(note("2").await.contains("The note was changed meanwhile"));
 }
 
 #[tokio::test]
