@@ -116,8 +116,8 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
     locks.keep_alive(&ids).await.unwrap();
     let _ = locks.acting_for(&lee).keep_alive(&ids).await;
     let mut releasing = tokio::task::JoinSet::new();
-    for id in ids.iter().take(20).cloned() {
-        let locks = locks.clone();
+    for id in &ids[..20] {
+        let (locks, id) = (locks.clone(), id.clone());
         releasing.spawn(async move {
             let _ = locks.release_lock(&id).await;
             let _ = locks.release_lock(&id).await;
