@@ -116,7 +116,7 @@ pub(crate) enum Effect {
 /// The reason that a server ended a transaction.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 const IDLE_TOO_LONG: &str = "the transaction was idle for longer than `ConnectOptions::idle_in_transaction` allows \
-                           (60,000 ms unless it is set)";
+                           (60,000 ms unless it is set; at most 10,000 ms for a batch of the lock table)";
 
 /// Ends the session of a transaction from outside, at any moment of its work.
 #[async_trait]

@@ -122,11 +122,7 @@ where
     }
 
     /// As [`new`](Self::new), with at most this many watched keys.
-    pub fn at_most<F>(
-        most: usize,
-        every: Duration,
-        read: impl Fn(Vec<(K, Option<V>)>) -> F + Send + Sync + 'static,
-    ) -> Self
+    fn at_most<F>(most: usize, every: Duration, read: impl Fn(Vec<(K, Option<V>)>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Vec<(K, V)>, E>> + Send + 'static,
     {

@@ -52,6 +52,34 @@ async fn list_shows_who_edits_who_saved_and_moves_no_row() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_the_focus_gives_way_to_what_is_newer() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    opens(&park, "/orders").await;
+    minji.edits_the_order().await;
+    minji.types("[name=message]", "Ring twice").await;
+    saves(&minji).await;
+    let show = format!("{ROW} [data-state=OL-8] + a");
+    park.sees(&show).await;
+    park.finds::<()>(&format!("(document.querySelector({show:?}).focus(), null)")).await;
+    minji.edits_the_order().await;
+    asks_twice(&park).await;
+    minji.clicks("[form=leave]").await;
+    minji.waits_until("!location.pathname.endsWith('/edit')").await;
+    asks_twice(&park).await;
+    park.finds::<()>("(document.activeElement.blur(), null)").await;
+    asks_twice(&park).await;
+    assert!(park.finds::<bool>(&format!("Boolean(document.querySelector({show:?}))")).await, "she has left");
+}
+
+/// Waits for two more answers to the page's question.
+async fn asks_twice(person: &Person) {
+    const ANSWERS: &str = "performance.getEntriesByType('resource').filter((e) => e.name.includes('/now/')).length";
+    let before: u32 = person.finds(ANSWERS).await;
+    person.waits_until(&format!("{ANSWERS} >= {}", before + 2)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn list_shows_that_an_order_is_free_again() {
     let story = Story::begin().await;
     let (minji, park) = (story.person("minji").await, story.person("park").await);
@@ -195,7 +223,7 @@ async fn list_marks_what_was_typed_and_not_saved() {
     minji.edits_the_order().await;
     minji.types("[name=message]", "Ring twice").await;
     minji.waits_until("Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))").await;
-    // The browser asks before, and is told to leave; the draft stays.
+    // The browser asks before, and leaves; the draft stays.
     minji.goes_to("/orders").await;
     minji.sees(&format!("{ROW} [data-state=OL-14]")).await;
     minji.photo("list-draft").await;

@@ -7,7 +7,7 @@ pub(crate) enum Side {
     Right,
 }
 
-/// Whether the story is told with tenure.
+/// Whether the story runs with tenure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Without,

@@ -86,7 +86,7 @@ pub(super) fn row(
     f: &Frame,
     shop: &Shop,
     me: &Owner,
-    shown: Option<Version>,
+    shown: Version,
     now: Option<OrderNow>,
     change: Option<Change>,
 ) -> Said {
@@ -94,21 +94,15 @@ pub(super) fn row(
     let Some(OrderNow { known, holders, freed }) = now else {
         return flat("OL-9", "gone", "cross", t.row_gone().into());
     };
-    let said = editing(f, shop, me, known.state, holders);
-    match said.state {
-        "OL-1" if shown != Some(known.version) => {
-            let Said { state, html } = flat("OL-8", "changed", "info", saved(f, &known, change));
-            // Beside the words, which may be longer than the cell.
-            Said { state, html: Html::trusted(format!(r#"<span class="news">{html}{}</span>"#, show_again(f))) }
-        }
+    let (said, is_old) = (editing(f, shop, me, known.state, holders), shown != known.version);
+    let said = match said.state {
+        "OL-1" if is_old => flat("OL-8", "changed", "info", saved(f, &known, change)),
         "OL-1" if freed => flat("OL-7", "free", "check", t.free_now().into()),
-        // Somebody edits it again: the rest of the row is older than that.
-        _ if shown.is_some_and(|shown| shown != known.version) => {
-            let Said { state, html } = said;
-            Said { state, html: Html::trusted(format!(r#"<span class="news">{html}{}</span>"#, show_again(f))) }
-        }
         _ => said,
-    }
+    };
+    // Beside the words, which may be longer than the cell; also where somebody edits it again, because the rest of the row is older.
+    let show = |html: Html| Html::trusted(format!(r#"<span class="news">{html}{}</span>"#, show_again(f)));
+    if is_old { Said { html: show(said.html), ..said } } else { said }
 }
 
 fn flat(state: &'static str, class: &str, icon: &'static str, words: Html) -> Said {

@@ -133,8 +133,8 @@ async fn note_line(f: &Frame, shop: &Shop, member: &Member, no: &OrderNo, shown:
     let now = shop.note_now(member, no).await?;
     let version = now.version.map_or(0, Version::number);
     let editors = live::note_editors(f, &now.holders);
-    let changed = shown.parse().is_ok_and(|shown: i64| shown != version).then(|| live::note_changed(f));
-    Ok(changed.map_or(editors.clone(), |changed| Html::trusted(format!("{changed}{editors}"))))
+    let is_old = shown.parse().is_ok_and(|shown: i64| shown != version);
+    Ok(if is_old { Html::trusted(format!("{}{editors}", live::note_changed(f))) } else { editors })
 }
 
 /// GET /orders/{no}/note/now
@@ -175,7 +175,7 @@ pub(super) async fn orders(
                 Some(now) if now.known.version != *version => shop.made(no, &now.known).await?,
                 _ => None,
             };
-            let Said { html, .. } = live::row(&f, &shop, &me, Some(*version), now, change);
+            let Said { html, .. } = live::row(&f, &shop, &me, *version, now, change);
             told = told.slot(format!("row {at}"), html);
         }
         Ok(told)

@@ -186,7 +186,7 @@ async fn an_open_order_is_told_who_looks_who_edits_and_what_was_saved() {
     asks(&minji, PAGE, "").await;
     let (status, _, told) = asks(&park, PAGE, &tag).await;
     assert!(status == 200 && slot(&told, "people").contains("김민지</bdi> is looking"), "{told}");
-    // A customer is told that somebody of the shop looks, once, and no names.
+    // A customer sees that somebody of the shop looks, once, and no names.
     asks(&olivia, PAGE, "").await;
     let people = slot(&asks(&minji, PAGE, "").await.2, "people");
     assert!(people.contains("Somebody at the shop") && !people.contains("박서연"), "{people}");

@@ -9,17 +9,20 @@ use crate::lease::{Holder, LockKey, NoLock, Owner};
 
 /// Ends a live lease, and records it.
 pub(super) fn release(draft: &mut Draft<'_>, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
-    match check::live(draft.rows, proof, now).cloned() {
-        Some(row) => Ok(end(draft, row, now)),
-        None => check::check(draft.rows, proof, now),
-    }
+    let row = check::live(draft.rows, proof, now).cloned();
+    end_or_refuse(draft, row, proof, now)
 }
 
 /// As [`release`], by a transaction that has held the lease since it was alive: it may have expired since. It is ended all the same, so that it
 /// is not alive again if the clock steps back.
 pub(super) fn release_held(draft: &mut Draft<'_>, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
     let held = draft.rows.of_lock(&proof.lock).filter(|row| !row.ended && proof.is_by(&row.owner.id));
-    match held.cloned() {
+    let row = held.cloned();
+    end_or_refuse(draft, row, proof, now)
+}
+
+fn end_or_refuse(draft: &mut Draft<'_>, row: Option<LeaseRow>, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
+    match row {
         Some(row) => Ok(end(draft, row, now)),
         None => check::check(draft.rows, proof, now),
     }

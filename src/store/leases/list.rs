@@ -33,16 +33,13 @@ impl Listed {
     }
 
     /// For these rows, each with a value for each column; the other values stand before theirs. `None` if there are no rows.
-    pub(super) fn with<'v>(&'static self, before: Option<Bind<'v>>, rows: &[Vec<Bind<'v>>]) -> Option<Statement<'v>> {
+    pub(super) fn with<'v>(&'static self, before: Option<Bind<'v>>, rows: Vec<Vec<Bind<'v>>>) -> Option<Statement<'v>> {
         let before = before.into_iter();
-        match rows {
-            [] => None,
-            [row] => Some(self.one.with(before.chain(row.iter().cloned()))),
-            rows => {
-                let list = Bind::from(Value::Text(json(self.columns, rows)?));
-                Some(self.many.with(before.chain([list, i64::try_from(rows.len()).ok()?.into()])))
-            }
+        if rows.len() > 1 {
+            let list = Bind::from(Value::Text(json(self.columns, &rows)?));
+            return Some(self.many.with(before.chain([list, i64::try_from(rows.len()).ok()?.into()])));
         }
+        rows.into_iter().next().map(|row| self.one.with(before.chain(row)))
     }
 }
 

@@ -116,7 +116,7 @@ listed!(LOOK, &ASKED, 2, look_text);
 /// Reads the rows of keys, and for lock ids their rows and their entries in the history, and the floors of the types. Takes no lock.
 pub(super) async fn look(db: &mut Connection, asked: &[Asked<'_>]) -> Result<Read, DatabaseError> {
     let rows: Vec<_> = asked.iter().map(Asked::values).collect();
-    let Some(statement) = LOOK.with(Some(db.now()), &rows) else { return Ok(Read::default()) };
+    let Some(statement) = LOOK.with(Some(db.now()), rows) else { return Ok(Read::default()) };
     let mut read = Read::default();
     for row in &db.read(statement, RowLock::None).await? {
         read.tell(row)?;
@@ -225,7 +225,7 @@ pub(super) async fn lock(
     waits: bool,
 ) -> Result<Read, DatabaseError> {
     let rows: Vec<Vec<Bind<'_>>> = places.iter().map(|place| write::place(place).into()).collect();
-    let Some(statement) = LOCK_PLACES.with(Some(db.now()), &rows) else { return Ok(Read::default()) };
+    let Some(statement) = LOCK_PLACES.with(Some(db.now()), rows) else { return Ok(Read::default()) };
     fetch(db, statement, strength.row_lock(waits)).await
 }
 
@@ -237,7 +237,7 @@ pub(super) async fn lock_ids(
     waits: bool,
 ) -> Result<Read, DatabaseError> {
     let rows: Vec<Vec<Bind<'_>>> = locks.iter().map(|lock| vec![Bind::Bytes(&lock[..])]).collect();
-    let Some(statement) = LOCK_IDS.with(Some(db.now()), &rows) else { return Ok(Read::default()) };
+    let Some(statement) = LOCK_IDS.with(Some(db.now()), rows) else { return Ok(Read::default()) };
     let mut read = fetch(db, statement, strength.row_lock(waits)).await?;
     read.rows.retain(|row| <&LockHash>::try_from(&row.lock[..]).is_ok_and(|lock| locks.contains(lock)));
     Ok(read)
@@ -325,13 +325,14 @@ pub(super) async fn write(db: &mut Connection, writes: &Writes) -> Result<(), Da
         (&UPDATE, values(&writes.updated, write::lease), true),
         (&INSERT, values(&writes.inserted, write::lease), true),
     ] {
-        let Some(statement) = text.with(None, &rows) else { continue };
+        let count = rows.len();
+        let Some(statement) = text.with(None, rows) else { continue };
         let written = match db.write(statement).await {
             Err(error) if error.is_duplicate() => return Err(DatabaseError::SerializationFailure),
             written => written?,
         };
         // What was locked is there, and what is inserted is new: a row that is missing was kept back by the database.
-        if complete && usize::try_from(written) != Ok(rows.len()) {
+        if complete && usize::try_from(written) != Ok(count) {
             let kept =
                 "the database did not write all rows of tenure_lock: look for a trigger, a rule or a policy on it";
             return Err(DatabaseError::Schema(kept.into()));
