@@ -97,7 +97,8 @@ struct Pane {
     title: Html,
     told: Option<(bool, Vec<Html>)>,
     seen: Option<Seen>,
-    is_stale: bool,
+    /// That the order has changed since, and they do not know.
+    stale: Option<Html>,
     /// What it says of its own lock, or of another's; without tenure, that somebody types.
     typing: Option<Html>,
     /// Where the person is, if not here.
@@ -130,7 +131,7 @@ struct Place {
     drawing: &'static str,
     caption: Html,
     parcel: bool,
-    said: &'static str,
+    said: Option<&'static str>,
     /// Whether it is the shelf with a kettle on it.
     has_kettle: bool,
 }
@@ -349,7 +350,7 @@ impl Pane {
         let left = rows.lock.as_ref().filter(|(lock, left)| lock.owner_id == person.login && !left.is_zero());
         let away = t.demo_leaving(world.story).filter(|_| person.is_away).map(|leaving| leaving.away);
         let typing = match (left, &person.sees_editor) {
-            (Some((_, left)), _) => Some(t.demo_reserved(name, clock(*left))),
+            (Some((_, left)), _) => away.is_none().then(|| t.demo_reserved(clock(*left))),
             (None, Some(editor)) if person.told.is_none() => Some(t.demo_is_editing(t.demo_name(editor))),
             (None, _) => (person.is_typing && away.is_none()).then(|| t.demo_typing(name)),
         };
@@ -359,7 +360,7 @@ impl Pane {
             role: if person.is_operator { t.operator() } else { t.customer() },
             title: t.demo_whose(name, side, tabs),
             told,
-            is_stale: !knows && person.seen.as_ref().is_some_and(differs),
+            stale: (!knows && person.seen.as_ref().is_some_and(differs)).then(|| t.demo_stale(name)),
             typing,
             away,
             seen,
@@ -381,23 +382,24 @@ fn places(t: Lang, world: &World, pieces: i64) -> Vec<Place> {
         has_kettle: drawing == "shelf" && pieces > 0,
     };
     if world.is_about_stock() {
-        let promised = |no: &str| world.parcels.iter().any(|parcel| parcel.order == no);
+        // The first to whom it was promised gets it.
+        let house = |caption: &'static str, is_theirs: fn(&str) -> bool| {
+            let promised = world.parcels.iter().position(|parcel| is_theirs(parcel.order));
+            let said = promised.map(|at| if at == 0 { t.demo_promise() } else { t.demo_promise_without() });
+            place("home", caption.into(), promised == Some(0), said)
+        };
         return vec![
-            place("shelf", t.demo_shelf(u64::try_from(pieces).unwrap_or(0)), false, ""),
-            place("home", t.demo_minjis_house().into(), promised(MINJIS), t.demo_promise()),
-            place(
-                "home",
-                t.demo_lees_house().into(),
-                world.parcels.iter().any(|parcel| parcel.order != MINJIS),
-                t.demo_promise(),
-            ),
+            place("shelf", t.demo_shelf(u64::try_from(pieces).unwrap_or(0)), false, None),
+            house(t.demo_minjis_house(), |no| no == MINJIS),
+            house(t.demo_lees_house(), |no| no != MINJIS),
         ];
     }
+    let parcel = |is_here: bool| is_here.then(|| t.demo_parcel());
     let to = world.parcels.first().map(|parcel| parcel.label == world.home);
     vec![
-        place("warehouse", t.demo_warehouse().into(), to.is_none(), t.demo_parcel()),
-        place("vacant", t.demo_old_house(t.demo_old_address()), to == Some(false), t.demo_parcel()),
-        place("home", t.demo_new_house(&world.home), to == Some(true), t.demo_parcel()),
+        place("warehouse", t.demo_warehouse().into(), to.is_none(), parcel(to.is_none())),
+        place("vacant", t.demo_old_house(t.demo_old_address()), to == Some(false), parcel(to == Some(false))),
+        place("home", t.demo_new_house(&world.home), to == Some(true), parcel(to == Some(true))),
     ]
 }
 

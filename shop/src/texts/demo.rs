@@ -14,8 +14,7 @@ texts! {
     front_third:
         "Both are told that all went well, and the parcel goes to the wrong house. With tenure, which programmers build into a shop like \
          this one, that cannot happen unseen.",
-        "두 사람 모두 처리되었다는 안내를 받았지만, 택배는 엉뚱한 집으로 갑니다. 개발자가 쇼핑몰에 tenure를 넣으면 이런 일이 모르는 사이에 일어나지 \
-         않습니다.";
+        "두 사람 모두 처리되었다는 안내를 받았지만, 택배는 엉뚱한 집으로 갑니다. 개발자가 쇼핑몰에 tenure를 넣으면 아무도 모르게 이런 일이 생기지 않습니다.";
     front_picture:
         "A van carries the parcel from the warehouse to an empty old house. Its label shows the old address. Minji waits at the \
          door of her new house.",
@@ -32,7 +31,7 @@ texts! {
     demo_lead:
         "Every story here really runs, in a small shop that is yours alone: you press the buttons of both people. First see what goes \
          wrong. Then do the same with tenure. Programmers build it into a shop, so that nobody undoes another’s work unseen.",
-        "이 이야기들은 나만의 작은 쇼핑몰에서 실제로 실행되고, 두 사람의 버튼을 직접 누릅니다. 먼저 무엇이 잘못되는지 보세요. 그다음 tenure를 켜고 \
+        "여기 이야기는 나만의 작은 쇼핑몰에서 실제로 돌아갑니다. 두 사람의 버튼은 모두 여러분이 누릅니다. 먼저 무엇이 잘못되는지 보세요. 그다음 tenure를 켜고 \
          똑같이 해 보세요. tenure는 남이 한 일을 모르고 덮어쓰는 일이 없도록 개발자가 쇼핑몰에 넣는 것입니다.";
     demo_what_is_a_lock:
         "Three ways to keep two people from undoing each other’s work. Programmers call all three of them locks.",
@@ -42,7 +41,7 @@ texts! {
     comic_with:
         "The shop notices that Park’s page is older than the order, and refuses his click before anything leaves. He looks again, \
          prints the new label, and the parcel goes to the right house.",
-        "쇼핑몰은 지우의 화면이 주문보다 오래되었다는 것을 알아차리고, 택배가 떠나기 전에 발송을 거부합니다. 지우는 주문을 다시 보고 새 송장을 출력하며, \
+        "쇼핑몰은 지우의 화면이 바뀌기 전 주문이라는 것을 알아차리고, 택배가 떠나기 전에 발송을 거부합니다. 지우는 주문을 다시 보고 새 송장을 출력하며, \
          택배는 맞는 집으로 갑니다.";
     demo_in_tab_1(name): "{name} (first tab)", "{name}(첫 번째 탭)";
     demo_in_tab_2(name): "{name} (second tab)", "{name}(두 번째 탭)";
@@ -78,9 +77,9 @@ texts! {
     demo_label: "Label", "송장";
     demo_state: "State", "상태";
     demo_saw_version(version): "as of version {version}", "버전 {version}";
-    demo_stale:
-        "The order has changed since this screen was loaded, and the screen does not show it.",
-        "이 화면을 불러온 뒤에 주문이 바뀌었지만, 화면에는 보이지 않습니다.";
+    demo_stale(name):
+        "{name} does not see it: the order has changed since this screen was loaded.",
+        "{name}는 모릅니다. 화면을 연 뒤에 주문이 바뀌었습니다.";
     demo_shop_says: "The shop says:", "쇼핑몰의 안내:";
     demo_says_saved: "Saved.", "저장했습니다.";
     demo_says_shipped: "Shipped.", "발송했습니다.";
@@ -101,14 +100,14 @@ texts! {
         "An optimistic lock is not in a table of its own: it is the version, the number in the order.",
         "비선점 잠금은 따로 표에 남지 않습니다. 주문에 있는 번호, 버전이 그 역할을 합니다.";
     demo_no_row_offline: "No lock yet: nobody has reserved this order.", "아직 잠금이 없습니다. 아무도 이 주문을 잡아 두지 않았습니다.";
-    demo_reserved(name, left): "{name} is editing. Reserved for {left} more", "{name}가 수정하고 있습니다. 남은 시간 {left}";
+    demo_reserved(left): "You are editing this order. Reserved for you for {left} more", "내가 수정하는 중 · 남은 시간 {left}";
     demo_typing(name): "{name} is typing …", "{name}가 입력하고 있습니다 …";
     demo_no_locks: "Without tenure there is no lock.", "tenure가 없으면 잠금도 없습니다.";
     demo_now_version(version): "the order is at version {version}", "주문은 버전 {version}";
     demo_version_unused: "this program neither reads nor raises it", "이 프로그램은 읽지도 올리지도 않음";
     demo_is_editing(name): "{name} is editing this order", "{name}가 이 주문을 수정하고 있습니다";
     demo_left: "Time left", "남은 시간";
-    demo_lock_over: "over: anybody may take it", "끝남. 누구나 얻을 수 있음";
+    demo_lock_over: "over: anybody may take it", "끝남. 이제 누구나 수정할 수 있음";
 
     demo_warehouse: "The warehouse", "창고";
     demo_old_house(address): "{address}: empty, Minji has moved out", "{address}: 민지가 이사 나간 빈집";
@@ -118,6 +117,7 @@ texts! {
     demo_shelf(pieces): "Kettles on the shelf: {pieces}", "선반에 있는 주전자: {pieces}개";
     demo_parcel: "The parcel is here.", "택배가 여기 있습니다.";
     demo_promise: "Was told: your kettle has been sent.", "주전자를 보냈다는 안내를 받았습니다.";
+    demo_promise_without: "Was told so, too. But there is no second kettle.", "같은 안내를 받았지만, 남은 주전자가 없습니다.";
 
     verdict_right: "The parcel is at the right house", "택배가 맞는 집에 도착했습니다";
     verdict_wrong: "The parcel is at the wrong house", "택배가 엉뚱한 집으로 갔습니다";
@@ -133,8 +133,8 @@ texts! {
     do_ship: "Ship", "발송 처리";
     do_together: "Now: both press in the same moment", "지금! 두 사람이 같은 순간에 누르기";
     do_pack: "Olivia packs the parcel, and ships it to the address in the order", "수아가 포장해서 주문에 적힌 주소로 발송";
-    do_minutes(minutes): "Let {minutes} minutes pass", "{minutes}분 보내기";
-    do_beats(minutes): "Let {minutes} minutes pass, with the form open", "양식을 열어 둔 채 {minutes}분 보내기";
+    do_minutes(minutes): "Let {minutes} minutes pass", "{minutes}분 지나게 하기";
+    do_beats(minutes): "Let {minutes} minutes pass, with the form open", "양식을 열어 둔 채 {minutes}분 지나게 하기";
 
     did_look_customer(name, address): "{name} opens the address form. It shows: {address}.", "{name}가 배송지 양식을 엽니다. 화면의 주소는 ‘{address}’입니다.";
     did_look_operator(name, address): "{name} opens the order and prints the label: {address}.", "{name}가 주문을 열고 송장을 출력합니다. 송장의 주소는 ‘{address}’입니다.";
@@ -142,18 +142,18 @@ texts! {
         "{name} opens the form and types the first letter. With it the shop notes a lock: this order is {name}’s for five minutes.",
         "{name}가 양식을 열고 첫 글자를 입력합니다. 그 순간 쇼핑몰은 잠금을 기록합니다. 이 주문은 5분 동안 {name}의 것입니다.";
     did_begin_without(name): "{name} opens the form and begins to type. Nobody else can see that.", "{name}가 양식을 열고 입력을 시작합니다. 다른 사람은 알 수 없습니다.";
-    did_save_address(name, address): "{name} saves the new address, {address}. The shop accepts it.", "{name}가 새 주소를 저장합니다. ‘{address}’, 쇼핑몰이 받아들였습니다.";
-    did_save_message(name): "{name} saves a message for the courier. The shop accepts it.", "{name}가 배송 메시지를 저장합니다. 쇼핑몰이 받아들였습니다.";
-    did_save_both(name): "{name} presses Save both. Both changes are in the order now.", "{name}가 두 변경 모두 저장을 누릅니다. 이제 주문에 두 변경이 다 들어 있습니다.";
+    did_save_address(name, address): "{name} saves the new address, {address}. The shop accepts it.", "{name}가 새 주소 ‘{address}’를 저장합니다. 쇼핑몰이 저장했습니다.";
+    did_save_message(name): "{name} saves a message for the courier. The shop accepts it.", "{name}가 배송 메시지를 저장합니다. 쇼핑몰이 저장했습니다.";
+    did_save_both(name): "{name} looks at both changes and saves both. They are in the order now.", "{name}가 두 변경을 보고 모두 저장합니다. 이제 주문에 두 변경이 다 들어 있습니다.";
     did_save_stale(name): "{name} presses Save. Refused: the order has changed since this form was opened. What was typed is kept.", "{name}가 저장을 누릅니다. 양식을 연 뒤에 주문이 바뀌어 거부되었습니다. 입력한 내용은 그대로 있습니다.";
-    did_save_lost(name): "{name} presses Save. Refused: the lock is somebody else’s by now. What was typed is kept.", "{name}가 저장을 누릅니다. 이제 다른 사람의 잠금이라 거부되었습니다. 입력한 내용은 그대로 있습니다.";
+    did_save_lost(name): "{name} presses Save. Refused: Park has the lock by now. What was typed is kept.", "{name}가 저장을 누릅니다. 이제 지우가 수정하고 있어 거부되었습니다. 입력한 내용은 그대로 있습니다.";
     did_save_too_late(name): "{name} presses Save. Refused: the parcel has left. All the typing was for nothing.", "{name}가 저장을 누릅니다. 택배가 이미 떠나 거부되었습니다. 입력한 것이 헛수고가 되었습니다.";
     did_ship(name, address): "{name} presses Ship. The parcel leaves for {address}.", "{name}가 발송 처리를 누릅니다. 택배가 ‘{address}’ 주소로 떠납니다.";
     did_ship_stale(name): "{name} presses Ship. Refused: the order has changed since the label was printed. No parcel leaves.", "{name}가 발송 처리를 누릅니다. 송장을 출력한 뒤에 주문이 바뀌어 거부되었습니다. 택배는 떠나지 않습니다.";
-    did_ship_locked(name): "{name} presses Ship. Refused: somebody is editing this order. No parcel leaves.", "{name}가 발송 처리를 누릅니다. 다른 사람이 이 주문을 수정하고 있어 거부되었습니다. 택배는 떠나지 않습니다.";
+    did_ship_locked(name): "{name} presses Ship. Refused: Minji is editing this order. No parcel leaves.", "{name}가 발송 처리를 누릅니다. 민지가 이 주문을 수정하고 있어 거부되었습니다. 택배는 떠나지 않습니다.";
     did_ship_none(name): "{name} presses Ship. The request waits for the other one, then reads the shelf: none is left. Refused.", "{name}가 발송 처리를 누릅니다. 요청은 상대가 끝나기를 기다렸다가 재고를 읽습니다. 남은 것이 없어 거부되었습니다.";
     did_pack(address): "Olivia, who packs parcels, prints the label from the order, {address}, and ships.", "택배를 포장하는 수아가 주문에 적힌 주소({address})로 송장을 출력하고 발송합니다.";
-    did_minutes_with(minutes): "{minutes} minutes pass. Nothing comes from the page that was open, so its lock runs out by itself.", "{minutes}분이 지납니다. 열려 있던 페이지에서 아무 소식이 없어 잠금이 저절로 풀립니다.";
+    did_minutes_with(minutes): "{minutes} minutes pass. Nothing comes from the page that was open, so its lock runs out by itself.", "{minutes}분이 지납니다. 열려 있던 페이지에서 아무 신호가 없어 잠금이 저절로 풀립니다.";
     did_minutes_without(minutes): "{minutes} minutes pass.", "{minutes}분이 지납니다.";
     did_beats(name, minutes):
         "{minutes} minutes pass. {name} is away, but the page is open. Once a minute it says: still here. So the lock goes on.",
@@ -224,21 +224,19 @@ impl Lang {
             (Lang::Ko, Lock::Pessimistic) => (
                 "선점 잠금",
                 "나중에 온 쪽이 기다린다",
-                "두 요청이 동시에 옵니다. 나중에 온 쪽은 먼저 온 쪽이 끝날 때까지 몇 밀리초 기다렸다가, 먼저 온 쪽이 바꿔 놓은 상태를 봅니다. 둘이 부딪칠 \
-                 것으로 보고 먼저 잡아 두므로 선점입니다.",
+                "두 요청이 동시에 옵니다. 나중에 온 쪽은 먼저 온 쪽이 끝날 때까지 몇 밀리초 기다렸다가, 먼저 온 쪽이 바꿔 놓은 상태를 봅니다. 둘이 부딪칠 수 있으니 먼저 잡아 둡니다. 그래서 ‘선점’입니다.",
             ),
             (Lang::Ko, Lock::Optimistic) => (
                 "비선점 잠금",
                 "버전이 결정한다",
-                "아무도 기다리지 않습니다. 주문에는 버전이라는 번호가 있고, 저장할 때마다 1씩 올라갑니다. 번호가 예전 것인 화면에서 온 요청은 아무것도 \
-                 바꾸기 전에 거부합니다. 둘이 부딪치는 일이 드물다고 보고 잡아 두지 않으므로 비선점입니다. 막아 둔 것이 없으니 풀 것도 \
+                "아무도 기다리지 않습니다. 주문에는 버전이라는 번호가 있고, 저장할 때마다 1씩 올라갑니다. 예전 번호의 화면에서 보낸 요청은 아무것도 바꾸지 않고 거부합니다. 둘이 부딪치는 일은 드무니 잡아 두지 않습니다. 그래서 ‘비선점’입니다. 막아 둔 것이 없으니 풀 것도 \
                  없습니다.",
             ),
             (Lang::Ko, Lock::Offline) => (
                 "오프라인 선점 잠금",
                 "“민지가 수정하고 있습니다”",
                 "입력에는 몇 분이 걸리므로 양식을 쓰는 동안 주문을 잡아 두고, 누가 수정하고 있는지 다른 사람에게 알립니다. 열려 있는 페이지는 1분마다 잠금을 \
-                 연장합니다. 페이지에서 소식이 끊기면 잠금은 5분 뒤에 저절로 풀립니다. 연결이 계속 이어져 있지 않아도 되므로 오프라인입니다.",
+                 연장합니다. 페이지에서 신호가 끊기면 잠금은 5분 뒤에 저절로 풀립니다. 쇼핑몰과 연결되어 있지 않은 동안에도 이어집니다. 그래서 ‘오프라인’입니다.",
             ),
         };
         LockText { name, short, long }
@@ -379,8 +377,7 @@ const EN: [StoryText; 8] = [
     StoryText {
         title: "Both save at once",
         about: "Minji has typed her new address, and Park has printed the label. Both press their button in the same moment.",
-        without: "Both read the order before either of them had changed it. Each then wrote all of it back as they knew it, and the later \
-                  one wiped out what the earlier one had done.",
+        without: "Both read the order before either of them had changed it. Each then wrote all of it back as they knew it, and the later one wiped out what the earlier one had done. In the table below, either the new address or the shipping is missing.",
         with: "Both came with version 1, and only one of them can turn version 1 into version 2. The first to arrive won; the other one \
                was refused, and told who was first. Nothing was overwritten. (It is a real race. Once more, and the other one may win.)",
         leaving: None,
@@ -457,40 +454,39 @@ const KO: [StoryText; 8] = [
         about: "주전자는 하나 남았는데 고객 두 명이 주문했습니다. 택배를 포장하는 수아와 지우가 같은 순간에 발송 처리를 누릅니다.",
         without: "두 요청 모두 ‘한 개 남음’을 읽고, 둘 다 ‘0개’라고 쓰고, 둘 다 발송했습니다. 고객 두 명에게 주전자 하나를 약속했지만 오류는 어디에도 \
                   없었습니다.",
-        with: "먼저 온 요청이 주전자의 행을 잠갔습니다. 다른 요청은 아주 잠깐, 몇 밀리초 동안 기다렸다가 ‘남은 것 없음’을 읽었습니다. 먼저 온 쪽이 주전자를 \
+        with: "먼저 온 요청이 주전자 재고를 잠시 잡아 두었습니다. 다른 요청은 아주 잠깐, 몇 밀리초 동안 기다렸다가 ‘남은 것 없음’을 읽었습니다. 먼저 온 쪽이 주전자를 \
                얻고, 다른 운영자는 바로 그 사실을 압니다.",
         leaving: None,
     },
     StoryText {
         title: "고객이 주소를 바꾸는 사이에 발송",
         about: "이사한 민지가 주문의 주소를 바꿉니다. 그사이 지우는 송장을 출력하고 발송합니다.",
-        without: "민지는 저장했다는 안내를, 지우는 발송했다는 안내를 받았습니다. 송장은 민지가 바꾸기 전의 것이었지만 아무것도 둘을 비교하지 않았습니다. \
-                  실수한 사람도 없고, 오류도 어디에도 없었습니다.",
-        with: "민지가 먼저였으므로 민지의 변경이 유효합니다. 지우의 화면은 주문의 버전 1이었고, 민지의 저장으로 버전 2가 되었습니다. 쇼핑몰은 택배가 \
+        without: "민지는 저장했다는 안내를, 지우는 발송했다는 안내를 받았습니다. 송장은 민지가 바꾸기 전의 것이었지만, 송장과 주문을 맞춰 본 곳이 없었습니다. \
+                  실수한 사람도 없고, 오류 안내도 없었습니다.",
+        with: "민지가 먼저 저장했으므로 민지의 주소가 남습니다. 지우의 화면은 주문의 버전 1이었고, 민지의 저장으로 버전 2가 되었습니다. 쇼핑몰은 택배가 \
                나가기 전에 지우의 발송을 거부하고 누가 무엇을 바꿨는지 알려 주었습니다. 지우는 주문을 다시 보았습니다.",
         leaving: None,
     },
     StoryText {
         title: "동시에 저장",
         about: "민지는 새 주소를 입력했고 지우는 송장을 출력했습니다. 두 사람이 같은 순간에 버튼을 누릅니다.",
-        without: "두 요청 모두 상대가 쓰기 전에 주문을 읽었습니다. 그리고 저마다 가진 사본을 통째로 썼고, 나중에 쓴 쪽이 먼저 쓴 쪽을 지워 버렸습니다.",
-        with: "둘 다 버전 1을 가지고 왔고, 버전 1을 버전 2로 바꿀 수 있는 쪽은 하나뿐입니다. 먼저 도착한 쪽이 이겼고, 다른 쪽은 거부되면서 누가 먼저였는지 \
-               안내받았습니다. 덮어쓴 것은 없습니다. (실제 경쟁입니다. 다시 해 보면 다른 쪽이 이길 수도 있습니다.)",
+        without: "두 요청 모두 상대가 쓰기 전에 주문을 읽었습니다. 그리고 각자 읽어 둔 주문을 통째로 저장했고, 나중에 저장한 쪽이 먼저 저장한 쪽을 지워 버렸습니다. 아래 표에는 새 주소나 발송 기록 가운데 하나가 없습니다.",
+        with: "둘 다 버전 1 화면에서 눌렀고, 버전 1을 버전 2로 바꿀 수 있는 쪽은 하나뿐입니다. 먼저 도착한 쪽만 저장되었고, 다른 쪽은 거부되면서 누가 먼저였는지 안내받았습니다. 덮어쓴 것은 없습니다. (정말로 동시에 보냅니다. 다시 해 보면 다른 쪽이 먼저일 수도 있습니다.)",
         leaving: None,
     },
     StoryText {
         title: "두 번째 탭",
         about: "민지가 같은 양식을 탭 두 개에 열었습니다. 두 번째 탭에서 주소를 바꿉니다. 첫 번째 탭에는 아직 옛 주소가 있고, 거기에서는 메시지를 \
                 추가합니다.",
-        without: "양식은 모든 필드를 보냅니다. 첫 번째 탭은 새 메시지와 함께 옛 주소를 보냈고, 민지가 조금 전에 저장한 주소를 스스로 덮어썼습니다.",
-        with: "첫 번째 탭의 양식은 버전 1이었고, 두 번째 탭이 버전 2를 만들었습니다. 쇼핑몰은 서로 다른 필드가 바뀐 것을 알아차리고, 덮어쓰는 대신 두 변경을 \
+        without: "저장하면 바꾸지 않은 칸까지 모두 전송됩니다. 첫 번째 탭은 새 메시지와 함께 옛 주소를 보냈고, 민지가 조금 전에 저장한 주소를 스스로 덮어썼습니다.",
+        with: "첫 번째 탭의 양식은 버전 1이었고, 두 번째 탭이 버전 2를 만들었습니다. 쇼핑몰은 서로 다른 칸이 바뀐 것을 알아차리고, 덮어쓰는 대신 두 변경을 \
                모두 저장하자고 제안했습니다.",
         leaving: None,
     },
     StoryText {
         title: "점심 먹으러 간 고객",
         about: "민지가 새 주소를 입력하다가 양식을 열어 둔 채 점심을 먹으러 갑니다. 컴퓨터는 켜져 있습니다. 지우는 발송하려고 합니다.",
-        without: "민지가 수정하고 있다는 것을 아무도 볼 수 없었습니다. 지우는 발송했고, 돌아온 민지의 수고는 쓸모없게 되었습니다.",
+        without: "민지가 수정하고 있다는 것을 아무도 볼 수 없었습니다. 지우는 발송했고, 돌아온 민지가 입력한 것은 헛수고가 되었습니다.",
         with: "첫 글자와 함께 민지가 주문을 잡아 두었습니다. 지우는 누가 수정하고 있는지 안내받고 기다렸습니다. 열려 있는 페이지가 1분마다 잠금을 연장해서 5분이 \
                넘어도 잠금이 이어졌습니다. 민지가 저장하자 지우는 주문을 다시 보고 발송했습니다.",
         leaving: Some(Leaving {
@@ -518,8 +514,7 @@ const KO: [StoryText; 8] = [
         title: "잠든 노트북",
         about: "민지가 입력을 시작하고 노트북을 덮습니다. 6분 뒤 지우가 메시지를 추가하려고 같은 양식을 엽니다. 그때 민지가 노트북을 열고 저장합니다.",
         without: "민지는 저장했다는 안내를 받았습니다. 하지만 지우의 양식은 그 전에 열었고 그 뒤에 저장했으며, 거기에는 옛 주소가 들어 있었습니다.",
-        with: "민지의 잠금은 시간이 다 되었고, 그다음 잠금은 지우의 것입니다. 한 주문의 잠금에는 세대라는 번호가 있습니다. 지우의 잠금은 2세대, 민지의 잠금은 \
-               1세대였으므로 민지의 노트북은 몰랐어도 저장은 거부되었습니다. 민지가 입력한 내용은 남아 있었고, 지우가 끝내자 버튼 하나로 둘 다 \
+        with: "민지의 잠금은 시간이 다 되었고, 그다음 잠금은 지우의 것입니다. 잠금에는 차례 번호(세대)가 있습니다. 민지는 1번, 지우는 2번입니다. 1번은 이미 끝났으므로, 민지의 노트북이 아직 자기 차례라고 여겨도 저장은 거부됩니다. 민지가 입력한 내용은 남아 있었고, 지우가 끝내자 버튼 하나로 둘 다 \
                저장했습니다.",
         leaving: Some(Leaving {
             button: "노트북 덮기",
@@ -531,7 +526,7 @@ const KO: [StoryText; 8] = [
     StoryText {
         title: "꺼져 버린 브라우저",
         about: "민지가 입력을 시작하자 브라우저가 갑자기 꺼집니다. 지우는 발송하려고 합니다. 그때 브라우저가 다시 열리고 양식도 그대로 돌아옵니다.",
-        without: "민지의 흔적은 꺼진 페이지뿐이었으므로 지우는 발송했습니다. 민지가 돌아왔을 때는 이미 늦었습니다.",
+        without: "민지가 고치던 흔적이 어디에도 남지 않아 지우는 발송했습니다. 민지가 돌아왔을 때는 이미 늦었습니다.",
         with: "갑자기 꺼진 브라우저는 잠금을 풀지 못하므로 잠금이 남아 있었습니다. 길어야 5분입니다. 민지는 그 안에 같은 양식, 같은 잠금으로 돌아왔습니다. 돌아오지 \
                않았다면 지우가 그때 발송하면 됩니다. 아무도 뒷정리를 할 필요가 없습니다.",
         leaving: Some(Leaving {

@@ -87,7 +87,7 @@ async fn naive_service_overwrites_what_it_acknowledged() {
     let page = begins(&visitor, "tab", "without").await;
     let page = to_its_end(&visitor, page).await;
     page.says("saves the new address, 2 New Street. The shop accepts it.").says("The parcel is at the wrong house");
-    page.says("shipping_address_line1 1 Old Street").says("version 1");
+    page.says("line1 1 Old Street").says("version 1");
 }
 
 #[tokio::test]
