@@ -54,6 +54,12 @@ impl<'a> Diff<'a> {
     pub(crate) fn is_empty(&self) -> bool {
         self.root.is_empty() && self.children.iter().all(|child| *child == ChildDiff::default())
     }
+
+    /// Whether it changes more than unversioned columns.
+    pub(crate) fn raises_version(&self, mapping: &Mapping) -> bool {
+        let versioned = self.root.iter().any(|&index| !mapping.root.columns[index].unversioned);
+        versioned || self.children.iter().any(|child| *child != ChildDiff::default())
+    }
 }
 
 impl<'a> ChildDiff<'a> {
@@ -134,6 +140,11 @@ mod tests {
         };
         let (old, noted, summed) = (state(7, &[10, 20]), state(8, &[10, 20]), state(7, &[10, 21]));
         assert!(Diff::between(&mapping, &old, &old.clone()).is_empty());
+        let mut unversioned = mapping.clone();
+        unversioned.root.columns[1].unversioned = true;
+        let raises = |mapping: &Mapping, new: &Rows| Diff::between(mapping, &old, new).raises_version(mapping);
+        assert_eq!([&old, &noted, &summed].map(|new| raises(&mapping, new)), [false, true, true]);
+        assert_eq!([&old, &noted, &summed].map(|new| raises(&unversioned, new)), [false, false, true]);
         let diff = Diff::between(&mapping, &old, &noted);
         assert_eq!((diff.is_empty(), &diff.root, &diff.children), (false, &vec![1], &vec![ChildDiff::default()]));
         let diff = Diff::between(&mapping, &old, &summed);

@@ -158,7 +158,7 @@ pub(super) fn select_many(sheet: &'static Sheet, mapping: &'static Mapping, coun
             let at = (sheet.constant)(at);
             format!("select {at}, {version}, {read}, {columns} from {} where {found}", lineage.from())
         };
-        tables(mapping).map(select).collect::<Vec<_>>().join(" union all ")
+        union(sheet, tables(mapping).map(select))
     })
 }
 
@@ -263,6 +263,17 @@ pub(super) fn update_root(sheet: &'static Sheet, mapping: &'static Mapping, chan
         set.extend(writer.audit(mapping).into_iter().map(|(name, place)| format!("{name} = {place}")));
         set.push(format!("{version} = {}", writer.next()));
         let (table, set, root) = (writer.table(root), set.join(", "), writer.root_is(root));
+        format!("update {table} set {set} where {root} and {version} = {}", writer.next())
+    })
+}
+
+/// `update` of unversioned columns of the root if the version is the expected one. Parameters: the changed columns, the id, the expected
+/// version.
+pub(super) fn update_unversioned(sheet: &'static Sheet, mapping: &'static Mapping, changed: &[usize]) -> Arc<Sql> {
+    text(sheet, What::UpdateUnversioned, &mapping.root, changed, || {
+        let (writer, root) = (Writer::on(sheet), &mapping.root);
+        let set = writer.assign(root, changed).join(", ");
+        let (table, version, root) = (writer.table(root), writer.quoted(&mapping.version), writer.root_is(root));
         format!("update {table} set {set} where {root} and {version} = {}", writer.next())
     })
 }

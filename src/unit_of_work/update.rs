@@ -1,6 +1,7 @@
 //! One unit of work on one aggregate: begin, check the lock, load, check the version, run the command, save, commit.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::aggregate::mapping::Rows;
@@ -366,7 +367,12 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     where
         S: Steps<'a, A, E>,
     {
+        let before = Arc::clone(&loaded.opened);
         self.repository.save(&mut tx, &mut loaded).await?;
+        // Nothing but unversioned columns depends on the version that was loaded.
+        if self.steps.list().is_empty() && !Arc::ptr_eq(&before, &loaded.opened) {
+            tx.versions.watched.remove(&self.key());
+        }
         let (tx, loaded) = steps::run(&self.steps, tx, loaded).await?;
         tx.commit().await?;
         Ok(loaded)
