@@ -31,7 +31,7 @@ impl<'a> Diff<'a> {
     pub(crate) fn between(mapping: &Mapping, old: &'a Rows, new: &'a Rows) -> Self {
         let children = mapping.children.iter().zip(old.children.iter().zip(&new.children));
         Diff {
-            root: changed(&mapping.root, &old.root, &new.root),
+            root: whole_values(&mapping.root, changed(&mapping.root, &old.root, &new.root)),
             children: children.map(|(table, (old, new))| ChildDiff::between(table, old, new)).collect(),
         }
     }
@@ -99,6 +99,17 @@ fn changed(table: &Table, old: &Row, new: &Row) -> Vec<usize> {
     (table.key..table.columns.len()).filter(|&index| old[index] != new[index]).collect()
 }
 
+/// Adds the other columns of each changed value that is unversioned: no version keeps two writers apart, and so their halves.
+fn whole_values(root: &Table, changed: Vec<usize>) -> Vec<usize> {
+    let column = |index: usize| &root.columns[index];
+    let written: Vec<_> = changed.iter().map(|&index| column(index)).filter(|column| column.unversioned).collect();
+    if written.is_empty() {
+        return changed;
+    }
+    let with_its_value = |index: usize| written.iter().any(|written| written.field() == column(index).field());
+    (root.key..root.columns.len()).filter(|&index| changed.contains(&index) || with_its_value(index)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +163,17 @@ mod tests {
         assert_eq!(diff.children[0].updated, [(&summed.children[0][1], vec![1])]);
         let other = Rows { root: row([2, 7]), ..old.clone() };
         assert_eq!((same_id(&mapping, &old, &noted), same_id(&mapping, &old, &other)), (true, false));
+    }
+
+    #[test]
+    fn unversioned_value_is_written_whole() {
+        let mut table = table(&["id", "note", "reader.id", "reader.at", "views"], 1);
+        table.columns[2..].iter_mut().for_each(|column| column.unversioned = true);
+        assert_eq!(whole_values(&table, vec![1]), [1]);
+        assert_eq!(whole_values(&table, vec![1, 3]), [1, 2, 3]);
+        assert_eq!(whole_values(&table, vec![4]), [4]);
+        table.columns[2..].iter_mut().for_each(|column| column.unversioned = false);
+        assert_eq!(whole_values(&table, vec![3]), [3]);
     }
 
     #[test]

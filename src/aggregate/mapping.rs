@@ -127,7 +127,8 @@ pub struct Column {
     /// `text[]` of a column of the kind [`Json`](Kind::Json). Other databases ignore it.
     pub sql_type: Option<String>,
     /// Whether it does not count for the version: its change alone raises no version, is recorded nowhere, and conflicts with nothing; the
-    /// last write wins. For a counter or a `last_seen`. Only a column of the root that is not in its id can be unversioned.
+    /// last write wins. For a counter or a `last_seen`. Only a column of the root that is not in its id can be unversioned, and all columns of
+    /// its field are (their paths begin alike), because they are written together.
     #[serde(default)]
     pub unversioned: bool,
 }
@@ -137,6 +138,11 @@ impl Column {
     pub fn new(name: impl Into<String>, path: impl Into<String>, kind: Kind) -> Self {
         let (name, path, nullable, unversioned) = (name.into(), path.into(), false, false);
         Column { name, path, kind, nullable, part_of: None, sql_type: None, unversioned }
+    }
+
+    /// The field of the aggregate that it belongs to: the beginning of its path.
+    pub(crate) fn field(&self) -> &str {
+        self.path.split('.').next().unwrap_or_default()
     }
 
     /// Whether it is an array on PostgreSQL.
@@ -278,6 +284,13 @@ impl Mapping {
             if let Some(column) = table.columns[..versioned].iter().find(|column| column.unversioned) {
                 let what = "only a column of the root that is not in its id can be unversioned: the version tells of every change of a \
                             child";
+                return Err(MappingError::new(&table.name, &column.name, what));
+            }
+            let unlike = |other: &Column| {
+                table.columns.iter().any(|one| one.unversioned && !other.unversioned && one.field() == other.field())
+            };
+            if let Some(column) = table.columns.iter().find(|column| unlike(column)) {
+                let what = format!("all columns of `{}` are unversioned, or none", column.field());
                 return Err(MappingError::new(&table.name, &column.name, what));
             }
             let is_type = |name: &str| is_table_name(name.strip_suffix("[]").unwrap_or(name));

@@ -422,6 +422,7 @@ macro_rules! conformance {
                 stale_save_overwrites_no_unversioned_column,
                 unversioned_change_of_a_stale_state_is_saved,
                 last_of_two_unversioned_changes_wins,
+                unversioned_value_is_written_whole,
                 both_kinds_of_changes_are_one_save_or_none,
                 unversioned_fields_are_in_no_conflict_and_not_merged,
                 unversioned_change_of_a_deleted_aggregate_is_not_found,

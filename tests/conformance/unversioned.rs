@@ -177,6 +177,26 @@ pub async fn last_of_two_unversioned_changes_wins(t: &TestDb) {
     assert_eq!((found.views, found.version(), both.version()), (3, version(2), version(2)));
 }
 
+/// Written column by column, the halves of two readers could meet: one that cannot be loaded.
+pub async fn unversioned_value_is_written_whole(t: &TestDb) {
+    let (leaflets, id) = leaflet(t).await;
+    leaflets.update(&id).run(view).await.unwrap();
+    let (mut one, mut two) = (stored(&leaflets, &id).await, stored(&leaflets, &id).await);
+    let mut three = stored(&leaflets, &id).await;
+    one.reader = None;
+    save(t, &leaflets, &mut one).await.unwrap();
+    two.reader.as_mut().unwrap().at = 7;
+    save(t, &leaflets, &mut two).await.unwrap();
+    assert_eq!(stored(&leaflets, &id).await.reader, Some(Reader { id: "lee".into(), at: 7 }));
+    // Also beside a change that counts.
+    one.viewed("kim");
+    save(t, &leaflets, &mut one).await.unwrap();
+    three.reader.as_mut().unwrap().at = 9;
+    write(&mut three).unwrap();
+    save(t, &leaflets, &mut three).await.unwrap();
+    assert_eq!(stored(&leaflets, &id).await.reader, Some(Reader { id: "lee".into(), at: 9 }));
+}
+
 pub async fn both_kinds_of_changes_are_one_save_or_none(t: &TestDb) {
     let (leaflets, id) = leaflet(t).await;
     let mut stale = stored(&leaflets, &id).await;
