@@ -145,7 +145,7 @@ impl Options {
     pub(crate) fn finish(self, place: &str, known: &str, errors: &mut Errors) {
         for (name, _) in self.0 {
             let known = match name == "unversioned" {
-                true => "it is for a field of the root that is not its id",
+                true => "it is for a column of the root that is not in its id",
                 false => known,
             };
             errors.add(&name, format!("{place} has no option `{name}`; {known}"));
