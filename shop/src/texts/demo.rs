@@ -12,28 +12,32 @@ texts! {
         "In the same minute Park, who packs the parcels, presses Ship, on a page that still shows the old address.",
         "바로 그때 운영자 지우는 옛 주소가 그대로 보이는 화면에서 발송 처리를 누릅니다.";
     front_third:
-        "Both are told that all went well, and the parcel goes to the wrong house. tenure is a library for programs in which this \
-         cannot happen unseen.",
-        "두 사람 모두 처리되었다는 안내를 받았지만, 택배는 엉뚱한 집으로 갑니다. tenure는 이런 일이 모르는 사이에 일어나지 않게 하는 라이브러리입니다.";
+        "Both are told that all went well, and the parcel goes to the wrong house. With tenure, which programmers build into a shop like \
+         this one, that cannot happen unseen.",
+        "두 사람 모두 처리되었다는 안내를 받았지만, 택배는 엉뚱한 집으로 갑니다. 개발자가 쇼핑몰에 tenure를 넣으면 이런 일이 모르는 사이에 일어나지 \
+         않습니다.";
     front_picture:
         "A van carries the parcel from the warehouse to an empty old house. Its label shows the old address. Minji waits at the \
          door of her new house.",
         "옛 주소가 붙은 택배를 실은 차가 창고를 떠나 텅 빈 옛집으로 간다. 민지는 새집 문 앞에서 기다린다.";
     front_label: "to: old house", "옛집으로";
     see_it_happen: "See it happen", "직접 보기";
-    front_or: "Or walk through the shop yourself, in two browsers:", "쇼핑몰을 직접 둘러볼 수도 있습니다. 브라우저 두 개로 열어 보세요.";
+    front_or:
+        "Or walk through the shop yourself. To be both at once, open a second browser or a private window: each is one person.",
+        "쇼핑몰을 직접 둘러볼 수도 있습니다. 두 사람이 되어 보려면 다른 브라우저나 시크릿 창을 하나 더 여세요. 창마다 한 사람입니다.";
     be_the_customer: "Be the customer", "고객으로 들어가기";
     be_the_operator: "Be the operator", "운영자로 들어가기";
 
     demo_title: "Two people, one order", "두 사람, 한 주문";
     demo_lead:
-        "Every story here really runs, in a small shop that is yours alone. First see what goes wrong. Then switch tenure on, and do \
-         the same again.",
-        "이 이야기들은 나만의 작은 쇼핑몰에서 실제로 실행됩니다. 먼저 무엇이 잘못되는지 보고, tenure를 켜서 똑같이 다시 해 보세요.";
+        "Every story here really runs, in a small shop that is yours alone: you press the buttons of both people. First see what goes \
+         wrong. Then do the same with tenure, a part for programs that makes sure nobody undoes another’s work unseen.",
+        "이 이야기들은 나만의 작은 쇼핑몰에서 실제로 실행되고, 두 사람의 버튼을 직접 누릅니다. 먼저 무엇이 잘못되는지 보세요. 그다음 tenure를 켜고 \
+         똑같이 해 보세요. tenure는 남이 한 일을 모르고 덮어쓰는 일이 없게 해 주는 프로그램의 부품입니다.";
     demo_what_is_a_lock:
-        "A lock decides who may change something, and until when. There are three kinds.",
-        "잠금은 누가 언제까지 바꿀 수 있는지를 정합니다. 세 가지가 있습니다.";
-    demo_start_here: "Start with this story", "이 이야기부터 시작하기";
+        "Three ways to keep two people from undoing each other’s work. Programmers call all three of them locks.",
+        "두 사람이 서로의 일을 덮어쓰지 않게 하는 세 가지 방법. 개발자들은 세 가지 모두 잠금이라고 부릅니다.";
+    demo_start_here: "Play this story", "이 이야기 해 보기";
     demo_comic_with: "And with tenure?", "tenure가 있으면?";
     comic_with:
         "The shop notices that Park’s page is older than the order, and refuses his click before anything leaves. He looks again, \
@@ -42,7 +46,7 @@ texts! {
          택배는 맞는 집으로 갑니다.";
     demo_in_tab_1(name): "{name} (first tab)", "{name}(첫 번째 탭)";
     demo_in_tab_2(name): "{name} (second tab)", "{name}(두 번째 탭)";
-    demo_in_pictures: "The story in four pictures", "네 장면으로 보는 이야기";
+    demo_in_pictures: "Without tenure, in four pictures", "tenure가 없을 때, 네 장면";
     comic_1: "Park opens the order and prints the label: 1 Old Street.", "지우가 주문을 열고 송장을 출력합니다. 주소는 옛집길 1입니다.";
     comic_2: "Minji changes the address to 2 New Street. The shop says: saved.", "민지가 주소를 새집길 2로 바꿉니다. 쇼핑몰은 저장했다고 알려 줍니다.";
     comic_3: "Park presses Ship. The shop says: shipped.", "지우가 발송 처리를 누릅니다. 쇼핑몰은 발송했다고 알려 줍니다.";
@@ -188,35 +192,40 @@ impl Lang {
             (Lang::En, Lock::Pessimistic) => (
                 "Pessimistic lock",
                 "the second one waits",
-                "It takes a moment only: the second waits until the first is done, and then sees what the first has left.",
+                "Two requests come at once. The second waits, a few thousandths of a second, until the first is done, and then sees what it has \
+                 left. Pessimistic, because it expects that two will meet.",
             ),
             (Lang::En, Lock::Optimistic) => (
                 "Optimistic lock",
                 "the version decides",
                 "Nobody waits. An order has a number, its version, and each save raises it. What comes from a page with an older number is \
-                 refused before it changes anything.",
+                 refused before it changes anything. Optimistic, because it expects that two rarely meet.",
             ),
             (Lang::En, Lock::Offline) => (
                 "Offline pessimistic lock",
                 "“Minji is editing this order”",
-                "The form reserves the order for as long as somebody works in it. Others are told at once, and the lock ends by itself \
-                 if the page falls silent.",
+                "Typing takes minutes, so the form reserves the order, and others are told who is at it. The open page renews the lock each \
+                 minute. If nothing comes from the page any more, the lock ends by itself after five minutes. Offline, because it goes on \
+                 between two requests, while nobody asks the shop for anything.",
             ),
             (Lang::Ko, Lock::Pessimistic) => (
                 "선점 잠금",
                 "나중에 온 쪽이 기다린다",
-                "아주 잠깐입니다. 나중에 온 쪽은 먼저 온 쪽이 끝날 때까지 기다렸다가, 먼저 온 쪽이 바꿔 놓은 상태를 봅니다.",
+                "두 요청이 동시에 옵니다. 나중에 온 쪽은 먼저 온 쪽이 끝날 때까지 몇 밀리초 기다렸다가, 먼저 온 쪽이 바꿔 놓은 상태를 봅니다. 둘이 부딪칠 \
+                 것으로 보고 먼저 잡아 두므로 선점입니다.",
             ),
             (Lang::Ko, Lock::Optimistic) => (
                 "비선점 잠금",
                 "버전이 결정한다",
                 "아무도 기다리지 않습니다. 주문에는 버전이라는 번호가 있고, 저장할 때마다 1씩 올라갑니다. 번호가 예전 것인 화면에서 온 요청은 아무것도 \
-                 바꾸기 전에 거부합니다.",
+                 바꾸기 전에 거부합니다. 둘이 부딪치는 일이 드물다고 보고 잡아 두지 않으므로 비선점입니다.",
             ),
             (Lang::Ko, Lock::Offline) => (
                 "오프라인 선점 잠금",
                 "“민지가 수정하고 있습니다”",
-                "양식을 쓰는 동안 주문을 잡아 둡니다. 다른 사람은 바로 그 사실을 알게 되고, 페이지에서 소식이 끊기면 잠금은 저절로 풀립니다.",
+                "입력에는 몇 분이 걸리므로 양식을 쓰는 동안 주문을 잡아 두고, 누가 수정하고 있는지 다른 사람에게 알립니다. 열려 있는 페이지는 1분마다 잠금을 \
+                 연장합니다. 페이지에서 소식이 끊기면 잠금은 5분 뒤에 저절로 풀립니다. 요청과 요청 사이, 쇼핑몰과 통신하지 않는 동안에도 이어지므로 \
+                 오프라인입니다.",
             ),
         };
         LockText { name, short, long }
@@ -329,15 +338,15 @@ texts! {
 const EN: [StoryText; 8] = [
     StoryText {
         title: "The last piece of stock",
-        about: "One kettle is left, and two orders want it. Olivia and Park press Ship in the same moment.",
+        about: "One kettle is left, and two customers have ordered it. Olivia and Park, who both pack parcels, press Ship in the same moment.",
         without: "Both requests read: one left. Both wrote: none left. Both shipped. Two customers were promised one kettle, and no \
                   error appeared anywhere.",
         with: "The first request locked the kettle’s row. The other waited until that was done, a few thousandths of a second, and then \
                read: none left. Who comes first gets the kettle; the other operator knows at once.",
     },
     StoryText {
-        title: "The operator ships while the customer types",
-        about: "Minji has moved. While she changes the address of her order, Park has printed its label already.",
+        title: "The operator ships while the customer changes the address",
+        about: "Minji has moved, and changes the address of her order. Park, who packs it, printed the label a minute before.",
         without: "Minji was told: saved. Park was told: shipped. The label was older than her change, and nothing compared the two. \
                   Nobody made a mistake, and no error appeared anywhere.",
         with: "Minji was first, so her change counts. Park’s page was about version 1 of the order, and her save had made it version 2: \
@@ -362,7 +371,7 @@ const EN: [StoryText; 8] = [
     },
     StoryText {
         title: "The customer goes to lunch",
-        about: "Minji begins to type her new address, and goes to lunch with the form open. Park wants to ship.",
+        about: "Minji begins to type her new address, and goes to lunch. Her form stays open, and her computer stays on. Park wants to ship.",
         without: "Nobody could see that she was at it. Park shipped, and when she came back her work was worth nothing.",
         with: "With her first letter the order was reserved for Minji. Park was told who is editing, and waited. Her open page renewed the \
                lock each minute, so it outlived its five minutes. She saved, he looked again and shipped.",
@@ -394,7 +403,7 @@ const EN: [StoryText; 8] = [
 const KO: [StoryText; 8] = [
     StoryText {
         title: "마지막 재고 한 개",
-        about: "주전자는 하나 남았는데 주문은 두 건입니다. 수아와 지우가 같은 순간에 발송 처리를 누릅니다.",
+        about: "주전자는 하나 남았는데 고객 두 명이 주문했습니다. 택배를 포장하는 수아와 지우가 같은 순간에 발송 처리를 누릅니다.",
         without: "두 요청 모두 ‘한 개 남음’을 읽고, 둘 다 ‘0개’라고 쓰고, 둘 다 발송했습니다. 고객 두 명에게 주전자 하나를 약속했지만 오류는 어디에도 \
                   없었습니다.",
         with: "먼저 온 요청이 주전자의 행을 잠갔습니다. 다른 요청은 아주 잠깐, 몇 밀리초 동안 기다렸다가 ‘남은 것 없음’을 읽었습니다. 먼저 온 쪽이 주전자를 \
@@ -425,7 +434,7 @@ const KO: [StoryText; 8] = [
     },
     StoryText {
         title: "점심 먹으러 간 고객",
-        about: "민지가 새 주소를 입력하다가 양식을 열어 둔 채 점심을 먹으러 갑니다. 지우는 발송하려고 합니다.",
+        about: "민지가 새 주소를 입력하다가 양식을 열어 둔 채 점심을 먹으러 갑니다. 컴퓨터는 켜져 있습니다. 지우는 발송하려고 합니다.",
         without: "민지가 수정하고 있다는 것을 아무도 볼 수 없었습니다. 지우는 발송했고, 돌아온 민지의 수고는 쓸모없게 되었습니다.",
         with: "첫 글자와 함께 민지가 주문을 잡아 두었습니다. 지우는 누가 수정하고 있는지 안내받고 기다렸습니다. 열려 있는 페이지가 1분마다 잠금을 연장해서 5분이 \
                넘어도 잠금이 이어졌습니다. 민지가 저장하자 지우는 주문을 다시 보고 발송했습니다.",
