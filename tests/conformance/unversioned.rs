@@ -6,10 +6,11 @@ use tenure::{
     Aggregate, Entity, Error, Loaded, LockKey, LockMode, Repository, ValueObject, Version,
     db::Granularity,
     error::{LeaseError, UpdateError},
+    unit_of_work::Retry,
     version::Merge,
 };
 
-use super::support::{TestDb, kim, lee, random, version};
+use super::support::{MINUTE, TestDb, kim, lee, random, version};
 
 #[derive(Aggregate, Debug, Clone, PartialEq)]
 #[aggregate(table = "test_leaflet", revisions = 3, audit)]
@@ -346,6 +347,38 @@ pub async fn unversioned_update_does_not_lose_a_race(t: &TestDb) {
     let with_a_step = leaflets.update(&id).also(|_, _| async { Ok(()) }).run(beside).await;
     assert!(matches!(with_a_step, Err(UpdateError::Failed(Error::OptimisticLockingFailure(_)))), "{with_a_step:?}");
     assert_eq!(stored(&leaflets, &id).await.views, 1);
+}
+
+/// Writers of both kinds: those that count retry their lost races, the others lose none.
+pub async fn writers_of_both_kinds_at_once_lose_nothing(t: &TestDb) {
+    const SAVES: usize = 10;
+    let (leaflets, id) = leaflet(t).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for reader in ["kim", "lee"] {
+        let (counting, viewing, id, other_id) = (leaflets.clone(), leaflets.clone(), id.clone(), id.clone());
+        tasks.spawn(async move {
+            for _ in 0..SAVES {
+                let retry = Retry::transient(100).within(MINUTE);
+                counting.update(&id).locking(LockMode::None).retrying(retry).run(write).await.unwrap();
+            }
+        });
+        tasks.spawn(async move {
+            for at in 0..5 * SAVES {
+                let view = |leaflet: &mut Leaflet| {
+                    let at = i64::try_from(at).unwrap();
+                    leaflet.reader = (at % 3 > 0).then(|| Reader { id: reader.into(), at });
+                    Ok::<_, Infallible>(())
+                };
+                viewing.update(&other_id).run(view).await.unwrap();
+            }
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap();
+    }
+    let found = stored(&leaflets, &id).await;
+    assert_eq!((found.text.len(), found.version()), ("sale".len() + 2 * SAVES, version(21)));
+    assert!(found.reader.as_ref().is_some_and(|reader| reader.at == 49), "{found:?}");
 }
 
 pub async fn exact_counter_needs_the_row_lock(t: &TestDb) {
