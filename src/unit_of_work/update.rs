@@ -1,7 +1,6 @@
 //! One unit of work on one aggregate: begin, check the lock, load, check the version, run the command, save, commit.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::aggregate::mapping::Rows;
@@ -79,7 +78,8 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         self
     }
 
-    /// The lock mode of the row while the command runs. The default is [`LockMode::Optimistic`].
+    /// The lock mode of the row while the command runs. The default is [`LockMode::Optimistic`]. An update without [steps](Self::also) that
+    /// changes nothing, or only unversioned columns, has nothing to check at its commit.
     pub fn locking(mut self, mode: LockMode) -> Self {
         self.mode = mode;
         self
@@ -367,10 +367,9 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     where
         S: Steps<'a, A, E>,
     {
-        let before = Arc::clone(&loaded.opened);
         self.repository.save(&mut tx, &mut loaded).await?;
-        // Nothing but unversioned columns depends on the version that was loaded.
-        if self.steps.list().is_empty() && !Arc::ptr_eq(&before, &loaded.opened) {
+        // What was only read matters to what else the transaction writes. Without a step that is nothing that counts for a version.
+        if self.steps.list().is_empty() {
             tx.versions.watched.remove(&self.key());
         }
         let (tx, loaded) = steps::run(&self.steps, tx, loaded).await?;

@@ -343,6 +343,12 @@ pub async fn unversioned_update_does_not_lose_a_race(t: &TestDb) {
     leaflets.update(&id).run(beside).await.unwrap();
     let found = stored(&leaflets, &id).await;
     assert_eq!((found.views, found.text.as_str(), found.version()), (1, "sale!", version(2)));
+    // Nor does one that changes nothing.
+    let seen = |leaflet: &mut Leaflet| {
+        let before = leaflet.clone();
+        beside(leaflet).map(|()| *leaflet = before)
+    };
+    assert_eq!(leaflets.update(&id).run(seen).await.unwrap().version(), version(2));
     // A step may depend on the state that was loaded, so with one the mode counts.
     let with_a_step = leaflets.update(&id).also(|_, _| async { Ok(()) }).run(beside).await;
     assert!(matches!(with_a_step, Err(UpdateError::Failed(Error::OptimisticLockingFailure(_)))), "{with_a_step:?}");
