@@ -13,7 +13,7 @@ use std::error::Error;
 use tenure::error::UpdateError;
 use tenure::unit_of_work::Retry;
 use tenure::version::Merge;
-use tenure::{Aggregate, Database, Owner, Repository, ValueObject, sqlx};
+use tenure::{Aggregate, Database, LockMode, Owner, Repository, ValueObject, sqlx};
 
 #[derive(Aggregate)]
 #[aggregate(table = "orders", revisions = 20)]
@@ -23,6 +23,8 @@ struct Order {
     ship_to: String,
     message: String,
     state: OrderState,
+    #[aggregate(unversioned)]
+    views: i64,
 }
 
 #[derive(ValueObject, Debug, PartialEq)]
@@ -64,10 +66,10 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let (minji, park) = (Owner::new("minji", "Kim Minji"), Owner::new("park", "Park Jiwoo"));
     let no = String::from("1234");
     let mut tx = db.begin().await?;
-    let table = "create table orders (no text primary key, ship_to text, message text, state text, version integer)";
+    let table = "create table orders (no text primary key, ship_to text, message text, state text, views integer, version integer)";
     sqlx::raw_sql(table).execute(tx.sqlite()?).await?;
-    let order =
-        Order { no: no.clone(), ship_to: "Teheran-ro 1".into(), message: String::new(), state: OrderState::Preparing };
+    let (ship_to, message, state) = ("Teheran-ro 1".into(), String::new(), OrderState::Preparing);
+    let order = Order { no: no.clone(), ship_to, message, state, views: 0 };
     orders.insert(&mut tx, order).await?;
     tx.commit().await?;
 
@@ -106,6 +108,16 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let merged = message.run(|order: &mut Order| order.write("Please ring twice")).await.expect("nothing is contested");
     println!("\nmerged: {}, \"{}\"", merged.loaded.ship_to, merged.loaded.message);
     assert_eq!((&*merged.loaded.ship_to, &*merged.loaded.message), ("Sejong-daero 9", "Please ring twice"));
+
+    // Every view of the order is counted. Pages that are open stay current, because the counter is unversioned. It is exact by the row lock.
+    let view = orders.update(&no).locking(LockMode::PessimisticWrite);
+    let viewed = view.run(|order| {
+        order.views += 1;
+        Ok::<_, AlreadyShipped>(())
+    });
+    let viewed = viewed.await.expect("nothing is refused");
+    println!("{} view, version {}", viewed.views, viewed.version());
+    assert_eq!((viewed.views, viewed.version()), (1, merged.loaded.version()));
 
     // A job has no page, so there is no version that a person saw. It may retry after a lost race.
     let job = orders.update(&no).command("start shipping").retrying(Retry::transient(3));

@@ -335,6 +335,44 @@ fn an_id_may_name_the_type_it_identifies() {
 }
 
 #[derive(Aggregate)]
+#[aggregate(table = "leaflet")]
+struct Leaflet {
+    #[aggregate(unversioned)]
+    views: u32,
+    #[aggregate(id)]
+    no: u32,
+    text: String,
+    #[aggregate(unversioned)]
+    reader: Option<Money>,
+}
+
+#[test]
+fn unversioned_field_marks_each_of_its_columns() {
+    let mapping = Leaflet::mapping();
+    let marked: Vec<_> = mapping.root.columns.iter().map(|column| (&*column.name, column.unversioned)).collect();
+    assert_eq!(
+        marked,
+        [("no", false), ("views", true), ("text", false), ("reader_cents", true), ("reader_type", true)]
+    );
+    assert_eq!(mapping.validate(), Ok(()));
+}
+
+#[test]
+fn mapping_with_an_impossible_unversioned_column_is_refused() {
+    let refused = |change: fn(&mut Mapping)| {
+        let mut mapping = Order::mapping().clone();
+        change(&mut mapping);
+        mapping.validate().expect_err("it is no column of the root, or half a value").to_string()
+    };
+    let of_the_id = refused(|mapping| mapping.root.columns[0].unversioned = true);
+    assert!(of_the_id.contains("column `no`: only a column of the root"), "{of_the_id}");
+    let of_a_child = refused(|mapping| mapping.children[0].columns[1].unversioned = true);
+    assert!(of_a_child.contains("column `product`: only a column of the root"), "{of_a_child}");
+    let of_a_part = refused(|mapping| mapping.root.columns[7].unversioned = true);
+    assert!(of_a_part.contains("`invoice_to"), "{of_a_part}");
+}
+
+#[derive(Aggregate)]
 #[aggregate(table = "parcel")]
 struct Parcel {
     #[aggregate(id)]

@@ -77,11 +77,18 @@ impl<'a> Root<'a> {
                 errors.add(generated, "only the id is generated: write `#[aggregate(id, generated)]` above it");
             }
             self.generated |= generated.is_some();
+            let unversioned = options.flag("unversioned", errors);
+            if let (Some(unversioned), Some(_)) = (&unversioned, &place) {
+                errors.add(unversioned, "the id never changes, so it cannot be unversioned; remove one of them");
+            }
             let column = Field::read(field, &mut options, &format!("write {EXAMPLE} above it"), errors);
+            let column = Field { unversioned: unversioned.is_some(), ..column };
             self.refuse_version(&column, errors);
             let known = match options.has("table") || options.has("owner") {
                 true => format!("for a collection write {EXAMPLE}"),
-                false => format!("there are `id`, `generated`, `column`, `skip` and, for a collection, {EXAMPLE}"),
+                false => format!(
+                    "there are `id`, `generated`, `column`, `unversioned`, `skip` and, for a collection, {EXAMPLE}"
+                ),
             };
             options.finish("a field of an `Aggregate`", &known, errors);
             match place {

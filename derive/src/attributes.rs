@@ -144,6 +144,10 @@ impl Options {
     /// Refuses the remaining options. `place` describes their location in messages: "a field of an `Aggregate`".
     pub(crate) fn finish(self, place: &str, known: &str, errors: &mut Errors) {
         for (name, _) in self.0 {
+            let known = match name == "unversioned" {
+                true => "it is for a column of the root that is not in its id",
+                false => known,
+            };
             errors.add(&name, format!("{place} has no option `{name}`; {known}"));
         }
     }

@@ -18,6 +18,8 @@ pub(crate) struct Field<'a> {
     pub(crate) column: String,
     /// Its path in messages.
     pub(crate) path: String,
+    /// Whether its columns do not count for the version.
+    pub(crate) unversioned: bool,
 }
 
 impl<'a> Field<'a> {
@@ -44,7 +46,7 @@ impl<'a> Field<'a> {
         if is_map || argument_of(&field.ty, "Vec").is_some_and(|item| !is_byte(item)) {
             errors.add(&field.ty, format!("a collection does not fit into columns; {for_lists}"));
         }
-        Field { member: Member::Named(ident.clone()), ty: &field.ty, column, path }
+        Field { member: Member::Named(ident.clone()), ty: &field.ty, column, path, unversioned: false }
     }
 
     /// Its type as a `ValueObject`, with the span of the type, so that a missing impl is reported there.
@@ -61,7 +63,15 @@ impl<'a> Field<'a> {
     /// The statement that adds its columns to `__columns` under its own name.
     pub(crate) fn columns(&self) -> TokenStream {
         let (value, Field { column, path, .. }) = (self.value_object(), self);
-        quote!(#value::columns(#column, #path, __columns);)
+        let columns = quote!(#value::columns(#column, #path, __columns););
+        match self.unversioned {
+            false => columns,
+            true => quote! {
+                let __from = __columns.len();
+                #columns
+                __columns[__from..].iter_mut().for_each(|__column| __column.unversioned = true);
+            },
+        }
     }
 
     /// The statement that adds its values to a `&mut Row`.

@@ -50,6 +50,7 @@ use syn::DeriveInput;
 /// | `skip` | the field is not stored; it has its `Default` when the aggregate is loaded |
 /// | `id` | the identity, exactly one field. A composite id is one `ValueObject` of several columns |
 /// | `column = "x"` | the column, or the prefix of the columns; the field's own name if not given. `""`: no prefix |
+/// | `unversioned` | the field does not count for the version: its change alone raises no version and conflicts with nothing; the last write wins |
 /// | `children` | a `Vec`, a `BTreeMap` or an `Option` of entities, in a table of its own |
 ///
 /// | beside `children` | |

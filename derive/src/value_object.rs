@@ -108,7 +108,8 @@ fn newtype(input: &DeriveInput, fields: &FieldsUnnamed, shape: &Shape, errors: &
         "it takes its column from where the newtype is used",
         errors,
     );
-    let field = Field { member: Member::from(0), ty: &inner.ty, column: String::new(), path: String::new() };
+    let (member, column, path) = (Member::from(0), String::new(), String::new());
+    let field = Field { member, ty: &inner.ty, column, path, unversioned: false };
     let value = field.value_object();
     let columns = shape.cast(&quote!(#value::columns(__column, __path, __columns);));
     let Some(checked) = &shape.try_from else { return implementation(&[field], &[], &columns) };

@@ -31,7 +31,7 @@ impl<'a> Diff<'a> {
     pub(crate) fn between(mapping: &Mapping, old: &'a Rows, new: &'a Rows) -> Self {
         let children = mapping.children.iter().zip(old.children.iter().zip(&new.children));
         Diff {
-            root: changed(&mapping.root, &old.root, &new.root),
+            root: whole_values(&mapping.root, changed(&mapping.root, &old.root, &new.root)),
             children: children.map(|(table, (old, new))| ChildDiff::between(table, old, new)).collect(),
         }
     }
@@ -53,6 +53,12 @@ impl<'a> Diff<'a> {
     /// Whether there is nothing to write.
     pub(crate) fn is_empty(&self) -> bool {
         self.root.is_empty() && self.children.iter().all(|child| *child == ChildDiff::default())
+    }
+
+    /// Whether it changes more than unversioned columns.
+    pub(crate) fn raises_version(&self, mapping: &Mapping) -> bool {
+        let versioned = self.root.iter().any(|&index| !mapping.root.columns[index].unversioned);
+        versioned || self.children.iter().any(|child| *child != ChildDiff::default())
     }
 }
 
@@ -91,6 +97,17 @@ pub(crate) fn same_id(mapping: &Mapping, old: &Rows, new: &Rows) -> bool {
 
 fn changed(table: &Table, old: &Row, new: &Row) -> Vec<usize> {
     (table.key..table.columns.len()).filter(|&index| old[index] != new[index]).collect()
+}
+
+/// Adds the other columns of each changed value that is unversioned: no version keeps two writers apart, and so their halves.
+fn whole_values(root: &Table, changed: Vec<usize>) -> Vec<usize> {
+    let column = |index: usize| &root.columns[index];
+    let written: Vec<_> = changed.iter().map(|&index| column(index)).filter(|column| column.unversioned).collect();
+    if written.is_empty() {
+        return changed;
+    }
+    let with_its_value = |index: usize| written.iter().any(|written| written.field() == column(index).field());
+    (root.key..root.columns.len()).filter(|&index| changed.contains(&index) || with_its_value(index)).collect()
 }
 
 #[cfg(test)]
@@ -134,6 +151,11 @@ mod tests {
         };
         let (old, noted, summed) = (state(7, &[10, 20]), state(8, &[10, 20]), state(7, &[10, 21]));
         assert!(Diff::between(&mapping, &old, &old.clone()).is_empty());
+        let mut unversioned = mapping.clone();
+        unversioned.root.columns[1].unversioned = true;
+        let raises = |mapping: &Mapping, new: &Rows| Diff::between(mapping, &old, new).raises_version(mapping);
+        assert_eq!([&old, &noted, &summed].map(|new| raises(&mapping, new)), [false, true, true]);
+        assert_eq!([&old, &noted, &summed].map(|new| raises(&unversioned, new)), [false, false, true]);
         let diff = Diff::between(&mapping, &old, &noted);
         assert_eq!((diff.is_empty(), &diff.root, &diff.children), (false, &vec![1], &vec![ChildDiff::default()]));
         let diff = Diff::between(&mapping, &old, &summed);
@@ -141,6 +163,17 @@ mod tests {
         assert_eq!(diff.children[0].updated, [(&summed.children[0][1], vec![1])]);
         let other = Rows { root: row([2, 7]), ..old.clone() };
         assert_eq!((same_id(&mapping, &old, &noted), same_id(&mapping, &old, &other)), (true, false));
+    }
+
+    #[test]
+    fn unversioned_value_is_written_whole() {
+        let mut table = table(&["id", "note", "reader.id", "reader.at", "views"], 1);
+        table.columns[2..].iter_mut().for_each(|column| column.unversioned = true);
+        assert_eq!(whole_values(&table, vec![1]), [1]);
+        assert_eq!(whole_values(&table, vec![1, 3]), [1, 2, 3]);
+        assert_eq!(whole_values(&table, vec![4]), [4]);
+        table.columns[2..].iter_mut().for_each(|column| column.unversioned = false);
+        assert_eq!(whole_values(&table, vec![3]), [3]);
     }
 
     #[test]

@@ -126,12 +126,23 @@ pub struct Column {
     /// On PostgreSQL the type that written values are cast to, where a text is not enough: an enum, `citext`, or the array
     /// `text[]` of a column of the kind [`Json`](Kind::Json). Other databases ignore it.
     pub sql_type: Option<String>,
+    /// Whether it does not count for the version: its change alone raises no version, is recorded nowhere, and conflicts with nothing; the
+    /// last write wins. For a counter or a `last_seen`. Only a column of the root that is not in its id can be unversioned, and all columns of
+    /// its field are (their paths begin alike), because they are written together.
+    #[serde(default)]
+    pub unversioned: bool,
 }
 
 impl Column {
     /// A column that is never null.
     pub fn new(name: impl Into<String>, path: impl Into<String>, kind: Kind) -> Self {
-        Column { name: name.into(), path: path.into(), kind, nullable: false, part_of: None, sql_type: None }
+        let (name, path, nullable, unversioned) = (name.into(), path.into(), false, false);
+        Column { name, path, kind, nullable, part_of: None, sql_type: None, unversioned }
+    }
+
+    /// The field of the aggregate that it belongs to: the beginning of its path.
+    pub(crate) fn field(&self) -> &str {
+        self.path.split('.').next().unwrap_or_default()
     }
 
     /// Whether it is an array on PostgreSQL.
@@ -267,6 +278,19 @@ impl Mapping {
             if let Some(column) = table.columns[..table.key].iter().find(|column| !column.kind.identifies()) {
                 let what = "decimals and JSON cannot be keys, because what is equal may be spelled differently; use an \
                             integer, a text or a UUID";
+                return Err(MappingError::new(&table.name, &column.name, what));
+            }
+            let versioned = if table.path.is_empty() { table.key } else { table.columns.len() };
+            if let Some(column) = table.columns[..versioned].iter().find(|column| column.unversioned) {
+                let what = "only a column of the root that is not in its id can be unversioned: the version tells of every change of a \
+                            child";
+                return Err(MappingError::new(&table.name, &column.name, what));
+            }
+            let unlike = |other: &Column| {
+                table.columns.iter().any(|one| one.unversioned && !other.unversioned && one.field() == other.field())
+            };
+            if let Some(column) = table.columns.iter().find(|column| unlike(column)) {
+                let what = format!("all columns of `{}` are unversioned, or none", column.field());
                 return Err(MappingError::new(&table.name, &column.name, what));
             }
             let is_type = |name: &str| is_table_name(name.strip_suffix("[]").unwrap_or(name));

@@ -14,7 +14,7 @@ pub struct Capabilities {
     /// Whether several transactions can hold [`LockMode::PessimisticRead`](crate::LockMode::PessimisticRead) on one
     /// aggregate at the same time.
     pub shared_locks: bool,
-    /// Whether [`Repository::find_unlocked`](crate::Repository::find_unlocked) works.
+    /// Whether [`Repository::find_many_skip_locked`](crate::Repository::find_many_skip_locked) works.
     pub skip_locked: bool,
     /// Whether a [`LockTimeout`](crate::error::DatabaseError::LockTimeout) can name the blocking session.
     pub names_blocker: bool,

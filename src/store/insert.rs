@@ -8,11 +8,9 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::store::Authorship;
 use crate::store::plan::{Rules, plan};
+use crate::store::revisions::{Removed, removed};
 use crate::store::save::{Audit, lock_first, not_written, number, update_root, write_children};
 use crate::store::{load, revisions, statements};
-
-/// The version of the aggregate that was deleted under an id, if there was one.
-type Removed = Option<i64>;
 
 /// Inserts a new aggregate; `None` if the id exists already. Its version is 1, or the next one after that of an aggregate that was deleted
 /// under this id.
@@ -111,15 +109,6 @@ pub(crate) async fn complete_generated(
 ) -> Result<Version, DatabaseError> {
     let removed = removed(db, key).await?;
     complete(db, mapping, key, rows, author, rules, removed).await
-}
-
-static REMOVED: Text = Text::new("select version from tenure_removed where kind = $1 and id = $2");
-
-/// Reads the version of the aggregate that was deleted under this key.
-async fn removed(db: &mut Connection, key: &LockKey) -> Result<Removed, DatabaseError> {
-    let lock = db.sheet().row_locks.as_ref().map_or(RowLock::None, |locks| locks.rereads);
-    let rows = db.read(REMOVED.with([Bind::Key(key.kind()), Bind::Key(key.id())]), lock).await?;
-    rows.first().map(|row| row.integer(0)).transpose().map(Option::flatten)
 }
 
 /// Raises the version of a root that was inserted as version 1, if another one was deleted under its id, and inserts the children.

@@ -1,11 +1,14 @@
 //! Loads aggregates, always of one consistent state.
 
+use std::collections::HashMap;
+
 use crate::aggregate::Stored;
 use crate::aggregate::mapping::{Mapping, Row};
-use crate::aggregate::value::Value;
+use crate::aggregate::value::{Kind, Value};
 use crate::aggregate::version::Version;
 use crate::db::{Bind, Connection, RowLock, Statement};
 use crate::error::DatabaseError;
+use crate::store::whole::name;
 use crate::store::{statements, whole};
 
 /// Loads an aggregate. Without a lock one statement reads everything: other sessions may commit between two statements, but one statement
@@ -35,40 +38,56 @@ pub(crate) async fn load(
     whole::assemble(mapping, id, &rows)
 }
 
-/// Another transaction holds the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RowLocked;
-
-/// As [`load`], and locks the root, but does not wait: the inner `Err` means that another transaction holds it.
-pub(crate) async fn load_unlocked(
-    db: &mut Connection,
-    mapping: &'static Mapping,
-    id: &[Value],
-) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
-    if db.sheet().row_locks.is_none() {
-        let what = "this database has no row locks that could be skipped; use `find` with no wait";
-        return Err(DatabaseError::Unsupported(what));
-    }
-    if let Some(stored) = load(db, mapping, id, RowLock::SkipLocked).await? {
-        return Ok(Ok(Some(stored)));
-    }
-    // No row: it is locked, or it does not exist.
-    let there = version(db, mapping, id, RowLock::None).await?.is_some();
-    Ok(if there { Err(RowLocked) } else { Ok(None) })
-}
-
-/// Loads those of these aggregates that exist, in no particular order, a few per statement, each in a consistent state.
+/// Loads several aggregates, in the order of the ids: `None` where there is none, or where another transaction holds it and the lock skips it.
+/// With a lock, the roots are locked one after the other, in the order of the ids; then a few aggregates are read per statement, each in a
+/// consistent state.
 pub(crate) async fn load_many(
     db: &mut Connection,
     mapping: &'static Mapping,
     ids: &[Row],
+    lock: RowLock,
+) -> Result<Vec<Option<Stored>>, DatabaseError> {
+    let locks = db.sheet().row_locks.as_ref().filter(|_| lock != RowLock::None);
+    if lock == RowLock::SkipLocked && locks.is_none() {
+        let what = "this database has no row locks that could be skipped; use `find_many`";
+        return Err(DatabaseError::Unsupported(what));
+    }
+    let after = locks.map_or(RowLock::None, |locks| locks.rereads);
+    let mut wanted = Vec::with_capacity(ids.len());
+    for id in ids {
+        if !has_nul(db, id) && (locks.is_none() || version(db, mapping, id, lock).await?.is_some()) {
+            wanted.push(id.clone());
+        }
+    }
+    let mut found = HashMap::with_capacity(wanted.len());
+    for stored in read_many(db, mapping, &wanted, after).await? {
+        found.insert(name(&stored.rows.root[..mapping.root.key]), stored);
+    }
+    // One that is missing may be another spelling of a row, whose stored spelling is for the caller to refuse.
+    wanted.retain(|id| !found.contains_key(&name(id)));
+    let text = mapping.root.columns[..mapping.root.key].iter().any(|column| column.kind == Kind::Text);
+    if text && !wanted.is_empty() && !read_many(db, mapping, &wanted, after).await?.is_empty() {
+        for id in &wanted {
+            if let Some(stored) = load(db, mapping, id, RowLock::None).await? {
+                found.insert(name(id), stored);
+            }
+        }
+    }
+    Ok(ids.iter().map(|id| found.get(&name(id)).cloned()).collect())
+}
+
+/// Reads those of these aggregates that exist, in no particular order.
+async fn read_many(
+    db: &mut Connection,
+    mapping: &'static Mapping,
+    ids: &[Row],
+    lock: RowLock,
 ) -> Result<Vec<Stored>, DatabaseError> {
-    let ids: Vec<Row> = ids.iter().filter(|id| !has_nul(db, id)).cloned().collect();
     let mut all = Vec::with_capacity(ids.len());
     for ids in ids.chunks(whole::MANY) {
         let ids = whole::many(ids);
         let sql = statements::select_many(db.sheet(), mapping, ids.clone().count());
-        let rows = db.read(Statement::new(sql, ids.flatten().map(Bind::from).collect()), RowLock::None).await?;
+        let rows = db.read(Statement::new(sql, ids.flatten().map(Bind::from).collect()), lock).await?;
         all.extend(whole::assemble_many(mapping, &rows)?);
     }
     Ok(all)

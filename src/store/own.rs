@@ -57,9 +57,13 @@ impl Backend {
         erased(load::load(&mut self.reader().await?, mapping, id, RowLock::None)).await
     }
 
-    /// Loads those of these aggregates that exist, in no particular order, each in a consistent state.
-    pub(crate) async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
-        erased(load::load_many(&mut self.reader().await?, mapping, ids)).await
+    /// Loads several aggregates, in the order of the ids, each in a consistent state.
+    pub(crate) async fn load_many(
+        &self,
+        mapping: &'static Mapping,
+        ids: &[Row],
+    ) -> Result<Vec<Option<Stored>>, DatabaseError> {
+        erased(load::load_many(&mut self.reader().await?, mapping, ids, RowLock::None)).await
     }
 
     /// The recorded changes of an aggregate, newest first: from its revisions, or its audit columns.

@@ -109,6 +109,18 @@ pub(super) async fn end(db: &mut Connection, key: &LockKey, version: Version) ->
     Ok(())
 }
 
+/// The version of the aggregate that was deleted under an id, if there was one.
+pub(super) type Removed = Option<i64>;
+
+static REMOVED: Text = Text::new("select version from tenure_removed where kind = $1 and id = $2");
+
+/// Reads the version of the aggregate that was deleted under this key.
+pub(super) async fn removed(db: &mut Connection, key: &LockKey) -> Result<Removed, DatabaseError> {
+    let lock = db.sheet().row_locks.as_ref().map_or(RowLock::None, |locks| locks.rereads);
+    let rows = db.read(REMOVED.with([Bind::Key(key.kind()), Bind::Key(key.id())]), lock).await?;
+    rows.first().map(|row| row.integer(0)).transpose().map(Option::flatten)
+}
+
 static DISCARD: Text = Text::new("delete from tenure_revision where kind = $1 and id = $2 and version <= $3");
 
 async fn discard(db: &mut Connection, key: &LockKey, upto: i64) -> Result<(), DatabaseError> {

@@ -70,6 +70,46 @@ pub(crate) async fn save(db: &mut Connection, save: &Save<'_>) -> Result<Saved, 
     Ok(Saved::Done)
 }
 
+/// Writes unversioned columns alone, whatever the version is now; no audit column and no revision. Returns whether the aggregate that was
+/// loaded at this version is still there.
+pub(crate) async fn save_unversioned(
+    db: &mut Connection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    loaded: Version,
+    root: &Row,
+    changed: &[usize],
+) -> Result<bool, DatabaseError> {
+    let id = &root[..mapping.root.key];
+    lock_first(db, mapping, id).await?;
+    if update_unversioned(db, mapping, root, changed, loaded).await? > 0 {
+        return Ok(true);
+    }
+    let now = load::load(db, mapping, id, RowLock::Update).await?;
+    let Saved::Stale(Some(now)) = stale(db, mapping, id, loaded, now).await? else { return Ok(false) };
+    // Another aggregate may have been inserted under its id.
+    if revisions::removed(db, key).await?.is_some_and(|removed| removed >= loaded.number()) {
+        return Ok(false);
+    }
+    match update_unversioned(db, mapping, root, changed, now.version).await? {
+        0 => Err(not_written(&mapping.root)),
+        _ => Ok(true),
+    }
+}
+
+async fn update_unversioned(
+    db: &mut Connection,
+    mapping: &'static Mapping,
+    root: &Row,
+    changed: &[usize],
+    version: Version,
+) -> Result<u64, DatabaseError> {
+    let version = number(version);
+    let values = changed.iter().map(|&index| &root[index]).chain(&root[..mapping.root.key]).chain([&version]);
+    let update = statements::update_unversioned(db.sheet(), mapping, changed);
+    write(db, &mapping.root, update, values.map(Bind::from).collect()).await
+}
+
 /// Deletes an aggregate if the version is still the one that was loaded. Another one that is inserted under its id gets a higher version.
 pub(crate) async fn delete(
     db: &mut Connection,

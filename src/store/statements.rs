@@ -158,7 +158,7 @@ pub(super) fn select_many(sheet: &'static Sheet, mapping: &'static Mapping, coun
             let at = (sheet.constant)(at);
             format!("select {at}, {version}, {read}, {columns} from {} where {found}", lineage.from())
         };
-        tables(mapping).map(select).collect::<Vec<_>>().join(" union all ")
+        union(sheet, tables(mapping).map(select))
     })
 }
 
@@ -257,14 +257,26 @@ pub(super) fn insert_children(
 /// expected version.
 pub(super) fn update_root(sheet: &'static Sheet, mapping: &'static Mapping, changed: &[usize]) -> Arc<Sql> {
     text(sheet, What::UpdateRoot, &mapping.root, changed, || {
-        let (writer, root) = (Writer::on(sheet), &mapping.root);
-        let version = writer.quoted(&mapping.version);
-        let mut set = writer.assign(root, changed);
+        let writer = Writer::on(sheet);
+        let mut set = writer.assign(&mapping.root, changed);
         set.extend(writer.audit(mapping).into_iter().map(|(name, place)| format!("{name} = {place}")));
-        set.push(format!("{version} = {}", writer.next()));
-        let (table, set, root) = (writer.table(root), set.join(", "), writer.root_is(root));
-        format!("update {table} set {set} where {root} and {version} = {}", writer.next())
+        set.push(format!("{} = {}", writer.quoted(&mapping.version), writer.next()));
+        update_at_version(&writer, mapping, &set)
     })
+}
+
+/// As [`update_root`], for unversioned columns alone. Parameters: the changed columns, the id, the expected version.
+pub(super) fn update_unversioned(sheet: &'static Sheet, mapping: &'static Mapping, changed: &[usize]) -> Arc<Sql> {
+    text(sheet, What::UpdateUnversioned, &mapping.root, changed, || {
+        let writer = Writer::on(sheet);
+        update_at_version(&writer, mapping, &writer.assign(&mapping.root, changed))
+    })
+}
+
+fn update_at_version(writer: &Writer, mapping: &Mapping, set: &[String]) -> String {
+    let (table, version) = (writer.table(&mapping.root), writer.quoted(&mapping.version));
+    let (set, root) = (set.join(", "), writer.root_is(&mapping.root));
+    format!("update {table} set {set} where {root} and {version} = {}", writer.next())
 }
 
 /// `update` of one child. Parameters: the changed columns, its key as stored.

@@ -22,6 +22,7 @@ pub(super) enum What {
     InsertGenerated,
     InsertChildren,
     UpdateRoot,
+    UpdateUnversioned,
     UpdateChild,
     SelectChild,
     DeleteChild,

@@ -33,8 +33,6 @@ pub(super) fn assemble(mapping: &Mapping, id: &[Value], rows: &[db::Row]) -> Res
 pub(super) fn assemble_many(mapping: &Mapping, rows: &[db::Row]) -> Result<Vec<Stored>, DatabaseError> {
     let (id_alone, shift) = (mapping.root.key_alone(), mapping.root.key);
     let (mut roots, mut children) = (Vec::new(), HashMap::<String, Vec<Vec<Row>>>::new());
-    // Values have no hash of their own; those of an id have one text each.
-    let name = |id: &[Value]| format!("{id:?}");
     for row in rows {
         let id = row.read(&id_alone, 2)?;
         match number_of_child(row)? {
@@ -53,6 +51,11 @@ pub(super) fn assemble_many(mapping: &Mapping, rows: &[db::Row]) -> Result<Vec<S
         Stored { version, rows: Arc::new(Rows { root, children }) }
     };
     Ok(roots.into_iter().map(stored).collect())
+}
+
+/// An id as the key of a map: values have no hash of their own, and those of an id have one text each.
+pub(super) fn name(id: &[Value]) -> String {
+    format!("{id:?}")
 }
 
 /// The collection of a row; `None`: it is the root.

@@ -20,7 +20,7 @@ mod versions;
 pub use database::Database;
 pub use lock_set::{LockSet, Locked};
 pub use repeatable::{RepeatableUpdate, Updated};
-pub use repository::{Repository, SkipLocked};
+pub use repository::Repository;
 pub use retry::{Retry, RetryOutcome, Transient};
 pub use steps::{Also, Lent, NoSteps, Steps};
 pub use transaction::Transaction;

@@ -86,7 +86,8 @@ impl<A: Aggregate> Repository<A> {
         traced("load", Some(&A::mapping().name), version_of, load).await
     }
 
-    /// Loads the aggregate inside a transaction, with this lock mode. The root is locked before a child is read.
+    /// Loads the aggregate inside a transaction, with this lock mode. The root is locked before a child is read. For several, see
+    /// [`find_many`](Self::find_many).
     ///
     /// # Errors
     /// [`Error::OtherSpelling`], as [`get`](Self::get); [`Error::Database`]; with a pessimistic mode
@@ -127,28 +128,6 @@ impl<A: Aggregate> Repository<A> {
         }
     }
 
-    /// Loads and locks the aggregate unless another transaction holds it, without waiting: workers use it to share a list of work. If it is
-    /// held, the transaction continues.
-    ///
-    /// # Errors
-    /// [`DatabaseError::Unsupported`] if locks are on the whole database, see
-    /// [`Capabilities::skip_locked`](crate::db::Capabilities::skip_locked).
-    pub async fn find_unlocked(
-        &self,
-        tx: &mut Transaction,
-        id: &A::Id,
-        mode: LockMode,
-    ) -> Result<SkipLocked<A>, Error> {
-        let (mapping, key) = (self.mapping()?, LockKey::of::<A>(id));
-        let values = id_values(id);
-        let stored = tx.database.run(async |tx| load::load_unlocked(tx, mapping, &values).await).await?;
-        let Ok(stored) = stored else { return Ok(SkipLocked::HeldByOther) };
-        if let Some(stored) = &stored {
-            tx.versions.loaded(&key, mapping, stored, mode);
-        }
-        Ok(loaded(&key, stored, mode)?.map_or(SkipLocked::NotFound, |loaded| SkipLocked::Acquired(Box::new(loaded))))
-    }
-
     /// Inserts a new aggregate. Its version is 1; if one was deleted under the same id, it is the next one after that, so that no token of
     /// the old aggregate fits the new one. (Deletion by the application's own statement leaves no record.)
     ///
@@ -180,9 +159,13 @@ impl<A: Aggregate> Repository<A> {
     /// Writes the changes since it was loaded, root first, and raises the version by exactly one, even if the transaction saves it several
     /// times. If nothing changed, and nothing forces an increment, it writes nothing and the version stays.
     ///
+    /// If only [unversioned](crate::aggregate::mapping::Column::unversioned) columns changed, it writes them whatever the version is now, and
+    /// the version stays: the last write wins.
+    ///
     /// # Errors
     /// [`Error::OptimisticLockingFailure`] if another session saved it since it was loaded: nothing was written and the
-    /// transaction continues. [`Error::Database`]: the transaction cannot be committed any more.
+    /// transaction continues. [`Error::NotFound`] if only unversioned columns changed, and it was deleted. [`Error::Database`]: the
+    /// transaction cannot be committed any more.
     pub async fn save(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let version = |saved: &Version| Some(*saved);
         let save = async {
@@ -198,6 +181,13 @@ impl<A: Aggregate> Repository<A> {
                 return Ok(loaded.version);
             }
             let (key, from) = (LockKey::of::<A>(loaded.id()), loaded.version);
+            if !loaded.force_increment && !diff.raises_version(mapping) {
+                if !tx.write_unversioned(mapping, &key, from, &rows, &diff).await? {
+                    return Err(not_found(&key));
+                }
+                loaded.opened = Arc::new(rows);
+                return Ok(from);
+            }
             let to = tx.version_after(mapping, &key, from)?;
             match tx.write(mapping, &key, (from, to), &diff, (&loaded.opened, &rows)).await? {
                 Saved::Done => {
@@ -335,18 +325,6 @@ pub(crate) fn not_found(key: &LockKey) -> Error {
 
 /// What the database aborts a transaction for, as one of several that collided.
 const ABORTED: [ErrorCode; 2] = [ErrorCode::Deadlock, ErrorCode::SerializationFailure];
-
-/// The result of [`Repository::find_unlocked`].
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum SkipLocked<A> {
-    /// The aggregate, locked to the end of the transaction.
-    Acquired(Box<Loaded<A>>),
-    /// There is no such aggregate.
-    NotFound,
-    /// Another transaction holds it.
-    HeldByOther,
-}
 
 /// The aggregate, if its id is spelled as in the key: versions and locks are stored by key, so one row must have one spelling.
 pub(crate) fn loaded<A: Aggregate>(

@@ -232,6 +232,20 @@ impl Transaction {
         Ok(saved)
     }
 
+    /// Writes unversioned columns alone, and watches the version as before. Returns whether the aggregate is still there.
+    pub(crate) async fn write_unversioned(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        loaded: Version,
+        rows: &Rows,
+        diff: &Diff<'_>,
+    ) -> Result<bool, DatabaseError> {
+        self.rules(mapping).await?;
+        let (root, changed) = (&rows.root, &diff.root);
+        self.database.run(async |tx| save::save_unversioned(tx, mapping, key, loaded, root, changed).await).await
+    }
+
     /// What this database said of the tables of a mapping. The first save of the process asks, and is refused if they cannot keep a promise.
     async fn rules(&mut self, mapping: &'static Mapping) -> Result<Arc<Rules>, DatabaseError> {
         if let Some(rules) = self.home.names().rules(mapping) {

@@ -78,7 +78,8 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         self
     }
 
-    /// The lock mode of the row while the command runs. The default is [`LockMode::Optimistic`].
+    /// The lock mode of the row while the command runs. The default is [`LockMode::Optimistic`]. An update without [steps](Self::also) that
+    /// changes nothing, or only unversioned columns, has nothing to check at its commit.
     pub fn locking(mut self, mode: LockMode) -> Self {
         self.mode = mode;
         self
@@ -367,6 +368,10 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         S: Steps<'a, A, E>,
     {
         self.repository.save(&mut tx, &mut loaded).await?;
+        // What was only read matters to what else the transaction writes. Without a step that is nothing that counts for a version.
+        if self.steps.list().is_empty() {
+            tx.versions.watched.remove(&self.key());
+        }
         let (tx, loaded) = steps::run(&self.steps, tx, loaded).await?;
         tx.commit().await?;
         Ok(loaded)

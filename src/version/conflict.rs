@@ -185,7 +185,7 @@ pub(crate) struct Cell {
     pub(crate) column: usize,
 }
 
-/// Compares three states field by field; fields that are equal in all known states are left out.
+/// Compares three states field by field; fields that are equal in all known states are left out, and unversioned ones.
 pub(crate) fn compare(
     mapping: &Mapping,
     opened: Option<&Rows>,
@@ -243,7 +243,7 @@ fn compare_rows(
     first: usize,
     fields: &mut Vec<(Cell, FieldConflict)>,
 ) {
-    for (index, column) in table.columns.iter().enumerate().skip(first) {
+    for (index, column) in table.columns.iter().enumerate().skip(first).filter(|(_, column)| !column.unversioned) {
         let [opened, now, mine] = rows.map(|row| row.map(|row| row[index].clone()));
         let states = [&opened, &now, &mine];
         let mut seen = states.iter().zip(known).filter(|(_, known)| *known).map(|(state, _)| *state);

@@ -10,6 +10,8 @@ pub struct Assembly {
     #[aggregate(id)]
     pub id: String,
     pub name: Option<String>,
+    #[aggregate(unversioned)]
+    pub seen: Option<i64>,
     pub size: Option<Size>,
     #[aggregate(children, table = "test_module", owner = "assembly_id")]
     pub modules: Vec<Module>,
@@ -103,6 +105,7 @@ impl Assembly {
         Assembly {
             id: id.into(),
             name: None,
+            seen: None,
             size: Some(Size { width: -3, fragile: true }),
             modules: vec![sealed, Module::new("tea ", 1).with(7, "foot")],
             steps: vec![step("saw", &["saw", "gloves"]), step("glue", &[]), step("paint", &["brush"])],

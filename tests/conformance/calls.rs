@@ -43,7 +43,7 @@ calls! {
         UnlessLocked = "Transaction::unless_locked", UnlessLockedExcept = "Transaction::unless_locked_except",
         LockAll = "Transaction::lock_all", Guard = "LockManager::guard",
         ReleaseWithin = "LockManager::release_within", Find = "Repository::find",
-        FindUnlocked = "Repository::find_unlocked", AssertUnchanged = "Repository::assert_unchanged",
+        FindMany = "Repository::find_many", FindManySkipLocked = "Repository::find_many_skip_locked", AssertUnchanged = "Repository::assert_unchanged",
         Insert = "Repository::insert", Save = "Repository::save",
         SaveAll = "Repository::save_all", Delete = "Repository::delete";
     "Updates under the lease."

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{
-    Error, LockId, LockMode, Transaction, Wait,
-    error::DatabaseError,
-    unit_of_work::{Retry, SkipLocked},
-};
+use tenure::{Error, LockId, LockMode, Transaction, Wait, error::DatabaseError, unit_of_work::Retry};
 
 use super::order::Counter;
 use super::row_locks::waiting;
@@ -37,9 +33,9 @@ async fn second_is_locked(t: &TestDb) -> ([String; 2], Transaction) {
 async fn asks_for_the_first(t: &TestDb, first: &String, mut holder: Transaction) -> bool {
     loop {
         let mut tx = t.db.begin().await.unwrap();
-        let found = t.counters.find_unlocked(&mut tx, first, LockMode::PessimisticWrite).await.unwrap();
+        let found = t.counters.find_many_skip_locked(&mut tx, std::slice::from_ref(first)).await.unwrap();
         tx.rollback().await.unwrap();
-        if matches!(found, SkipLocked::HeldByOther) {
+        if found.is_empty() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -203,9 +203,13 @@ impl Case {
                 done(tx.commit().await)
             }
             Find => none(self.loaded(t).await),
-            FindUnlocked => {
+            FindMany => {
                 let mut tx = self.saving(t).await;
-                match t.orders.find_unlocked(&mut tx, no, LockMode::PessimisticWrite).await {
+                none(t.orders.find_many(&mut tx, &[no.clone(), random()], LockMode::PessimisticWrite).await.unwrap())
+            }
+            FindManySkipLocked => {
+                let mut tx = self.saving(t).await;
+                match t.orders.find_many_skip_locked(&mut tx, std::slice::from_ref(no)).await {
                     Err(Error::Database(error)) if t.has_one_writer() => {
                         assert!(error.to_string().contains("row locks"))
                     }

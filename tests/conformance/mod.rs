@@ -12,6 +12,8 @@ pub mod calls;
 #[allow(dead_code, reason = "every table of SQLite rolls back")]
 pub mod checking;
 pub mod children;
+#[allow(dead_code, reason = "SQLite has no row locks")]
+pub mod claiming;
 pub mod classic;
 pub mod column_words;
 #[allow(dead_code, reason = "SQLite has no row locks")]
@@ -21,6 +23,7 @@ pub mod deadlocks;
 pub mod documents;
 pub mod dropped;
 pub mod every_kind;
+pub mod find_many;
 pub mod former_life;
 pub mod generated_ids;
 pub mod guard_limits;
@@ -59,6 +62,8 @@ pub mod sweeping;
 pub mod takeover;
 pub mod transactions;
 pub mod trees;
+#[allow(dead_code, reason = "SQLite has no row locks")]
+pub mod unversioned;
 pub mod updates;
 pub mod versions;
 pub mod waiting;
@@ -71,6 +76,8 @@ pub use classic::{clocks, fencing, late_beats, late_checks, taking_at_once, taki
 pub use deadlines as deadlines_of_rows;
 #[allow(unused_imports, reason = "columns of SQLite have no width")]
 pub use misfits as misfits_of_columns;
+#[allow(unused_imports, reason = "SQLite has no row locks")]
+pub use unversioned as unversioned_at_once;
 
 /// The table of contents.
 #[macro_export]
@@ -405,6 +412,27 @@ macro_rules! conformance {
                 get_many_loads_children_of_any_depth,
                 get_many_refuses_another_spelling,
                 get_at_returns_the_aggregate_as_it_was;
+            find_many:
+                find_many_returns_each_once_in_the_order_of_the_ids,
+                find_many_loads_children_of_any_depth,
+                find_many_refuses_another_spelling,
+                found_many_are_saved_and_forced_as_each_alone;
+            unversioned:
+                unversioned_change_raises_no_version_and_is_recorded_nowhere,
+                unversioned_change_conflicts_with_no_open_form,
+                stale_save_overwrites_no_unversioned_column,
+                unversioned_change_of_a_stale_state_is_saved,
+                last_of_two_unversioned_changes_wins,
+                unversioned_value_is_written_whole,
+                both_kinds_of_changes_are_one_save_or_none,
+                unversioned_fields_are_in_no_conflict_and_not_merged,
+                unversioned_change_of_a_deleted_aggregate_is_not_found,
+                forced_increment_counts_with_an_unversioned_change,
+                unversioned_save_needs_the_lease_that_it_names,
+                unversioned_save_keeps_what_the_mode_requires,
+                another_aggregate_stays_unchanged_by_an_unversioned_save,
+                writers_of_both_kinds_at_once_lose_nothing,
+                exact_counter_needs_the_row_lock;
             trees:
                 grandchildren_naming_only_their_parent_round_trip,
                 their_changes_at_any_depth_are_saved,
@@ -472,8 +500,6 @@ macro_rules! conformance {
         $crate::conformance! { $open;
             row_locks:
                 readers_share_a_row_and_a_writer_waits_for_both,
-                locked_row_is_skipped_and_transaction_continues,
-                rows_claimed_by_an_own_statement_load_as_aggregates_at_once,
                 one_deadline_covers_all_rows_of_a_statement,
                 other_rows_are_usable_while_one_is_locked,
                 pessimistic_load_after_a_wait_reads_new_root_and_children,
@@ -493,6 +519,14 @@ macro_rules! conformance {
                 break_uses_the_time_after_its_wait,
                 opposite_lock_orders_end_by_deadlock_and_retry_succeeds,
                 two_saves_with_children_queue_and_do_not_deadlock;
+            claiming:
+                held_rows_are_skipped_and_transaction_continues,
+                rows_claimed_by_an_own_statement_load_as_aggregates_at_once,
+                find_many_has_one_deadline_for_all_its_rows,
+                find_many_locks_in_one_order_and_reads_after_it,
+                skipping_refuses_another_spelling;
+            unversioned_at_once:
+                unversioned_update_does_not_lose_a_race;
             checking_storage:
                 tables_that_cannot_keep_a_promise_are_errors_of_check,
                 first_save_refuses_tables_that_cannot_keep_a_promise;

@@ -10,7 +10,7 @@ use super::support::{TestDb, random, version};
 use super::trees::planted;
 
 /// This number of orders of one test; their ids have a common prefix, and are in order.
-async fn orders(t: &TestDb, count: usize) -> Vec<String> {
+pub(super) async fn orders(t: &TestDb, count: usize) -> Vec<String> {
     let prefix = random();
     let ids: Vec<_> = (0..count).map(|at| format!("{prefix}-{at:03}")).collect();
     let mut tx = t.db.begin().await.unwrap();

@@ -9,7 +9,6 @@ use tenure::{
     db::Granularity,
     error::{BreakError, DatabaseError, LeaseError, LockError, TakeOverError, UpdateError},
     lease::{Holder, LeaseLossReason},
-    unit_of_work::SkipLocked,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
@@ -80,46 +79,6 @@ pub async fn readers_share_a_row_and_a_writer_waits_for_both(t: &TestDb) {
     one.rollback().await.unwrap();
     two.rollback().await.unwrap();
     assert_eq!(writer.await.unwrap().unwrap(), version(2));
-}
-
-pub async fn locked_row_is_skipped_and_transaction_continues(t: &TestDb) {
-    let (held, free) = (t.order().await, t.order().await);
-    let mut holder = t.db.begin().await.unwrap();
-    t.orders.find(&mut holder, &held, LockMode::PessimisticWrite).await.unwrap();
-    let mut tx = t.db.begin().await.unwrap();
-    let asked = Instant::now();
-    let skipped = t.orders.find_unlocked(&mut tx, &held, LockMode::PessimisticWrite).await.unwrap();
-    assert!(matches!(skipped, SkipLocked::HeldByOther) && asked.elapsed() < AT_ONCE);
-    let missing = t.orders.find_unlocked(&mut tx, &random(), LockMode::PessimisticWrite).await.unwrap();
-    assert!(matches!(missing, SkipLocked::NotFound));
-    let found = t.orders.find_unlocked(&mut tx, &free, LockMode::PessimisticWrite).await.unwrap();
-    let SkipLocked::Acquired(mut order) = found else { panic!("{found:?}") };
-    order.ship().unwrap();
-    t.orders.save(&mut tx, &mut order).await.unwrap();
-    tx.commit().await.unwrap();
-    holder.rollback().await.unwrap();
-    assert_eq!((t.stored(&free).await.1, t.stored(&held).await.1), (version(2), version(1)));
-}
-
-/// The documents' way to claim the next rows: a statement of the application locks them by its own condition, and they are loaded as aggregates in
-/// the same transaction. Two workers get different ones, and none waits.
-pub async fn rows_claimed_by_an_own_statement_load_as_aggregates_at_once(t: &TestDb) {
-    let (first, second) = (t.order().await, t.order().await);
-    let next = format!(
-        "select no from test_order where no in ('{first}', '{second}') and state = 'Preparing' order by no limit 1 for update skip locked"
-    );
-    let (mut one, mut two) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
-    let asked = Instant::now();
-    let (ones, twos) = (t.texts_in(&mut one, &next).await.unwrap(), t.texts_in(&mut two, &next).await.unwrap());
-    assert!(ones.len() == 1 && twos.len() == 1 && ones != twos, "{ones:?} and {twos:?}");
-    for (mut tx, no) in [(one, &ones[0]), (two, &twos[0])] {
-        let mut order = t.orders.find(&mut tx, no, LockMode::PessimisticWrite).await.unwrap().unwrap();
-        order.ship().unwrap();
-        t.orders.save(&mut tx, &mut order).await.unwrap();
-        tx.commit().await.unwrap();
-    }
-    assert!(asked.elapsed() < AT_ONCE);
-    assert_eq!((t.stored(&first).await.1, t.stored(&second).await.1), (version(2), version(2)));
 }
 
 /// The deadline of a wait that goes on when another transaction ends, and the time of that end.
@@ -255,8 +214,8 @@ pub async fn save_of_a_set_locks_its_rows_in_one_order(t: &TestDb) {
         results
     })
     .await;
-    let other = t.orders.find_unlocked(&mut holder, &second, LockMode::PessimisticWrite).await.unwrap();
-    assert!(matches!(other, SkipLocked::Acquired(_)), "{other:?}");
+    let other = t.orders.find_many_skip_locked(&mut holder, &[second]).await.unwrap();
+    assert_eq!(other.len(), 1);
     holder.rollback().await.unwrap();
     assert!(save.await.unwrap().iter().all(Result::is_ok));
 }

@@ -55,10 +55,10 @@ pub async fn unsupported_operation_is_refused_by_name(t: &TestDb) {
     let can = t.db.capabilities();
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
-    let found = t.orders.find_unlocked(&mut tx, &no, LockMode::PessimisticWrite).await;
+    let found = t.orders.find_many_skip_locked(&mut tx, &[no]).await;
     match found {
-        Ok(found) => assert!(can.skip_locked && matches!(found, tenure::unit_of_work::SkipLocked::Acquired(_))),
-        Err(Error::Database(DatabaseError::Unsupported(why))) => assert!(!can.skip_locked && why.contains("find")),
+        Ok(found) => assert!(can.skip_locked && found.len() == 1),
+        Err(Error::Database(DatabaseError::Unsupported(why))) => assert!(!can.skip_locked && why.contains("find_many")),
         Err(error) => panic!("{error}"),
     }
     assert_eq!(can.granularity == Granularity::Row, can.skip_locked);

@@ -44,6 +44,7 @@ pub async fn open() -> TestDb {
         include_str!("../tables/sqlite/0026_narrow.sql"),
         include_str!("../tables/sqlite/0027_odd.sql"),
         include_str!("../tables/sqlite/0028_document.sql"),
+        include_str!("../tables/sqlite/0029_unversioned.sql"),
     ];
     for tables in tables {
         sqlx::raw_sql(tables).execute(tx.sqlite().unwrap()).await.unwrap();

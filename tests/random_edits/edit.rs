@@ -12,6 +12,7 @@ const LANGUAGES: [&str; 3] = ["de", "DE", "한국어"];
 #[derive(Debug, Clone)]
 pub enum Edit {
     Name(Option<String>),
+    Seen(Option<i64>),
     Size(Option<Size>),
     PutModule { rack: usize, slot: u32, weight: f64 },
     TakeModule(Index),
@@ -45,6 +46,7 @@ pub fn edit() -> impl Strategy<Value = Edit> {
     let at = any::<Index>;
     prop_oneof![
         proptest::option::of(text()).prop_map(Edit::Name),
+        proptest::option::of(any::<i64>()).prop_map(Edit::Seen),
         size().prop_map(Edit::Size),
         (0..RACKS.len(), 0_u32..3, -1e6..1e6).prop_map(|(rack, slot, weight)| Edit::PutModule { rack, slot, weight }),
         at().prop_map(Edit::TakeModule),
@@ -102,6 +104,7 @@ impl Edit {
     pub fn apply(&self, assembly: &mut Assembly) -> Option<()> {
         match self {
             Edit::Name(name) => assembly.name = name.clone(),
+            Edit::Seen(seen) => assembly.seen = *seen,
             Edit::Size(size) => assembly.size = *size,
             Edit::PutModule { rack, slot, weight } => {
                 let module = Module { weight: *weight, ..Module::new(RACKS[*rack], *slot) };

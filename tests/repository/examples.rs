@@ -1,13 +1,16 @@
 //! Each program of `examples/` runs to completion. Their assertions check their claims.
-//! (`examples/sea_orm.rs` runs in `tests/on_servers/both/with_sea_orm/`.)
+//! (`examples/sea_orm.rs` runs in `tests/on_servers/both/with_sea_orm/`; `examples/claim_jobs.rs` also on servers, in
+//! `tests/on_servers/both/examples.rs`.)
 
 /// One test per program.
 macro_rules! programs {
-    ($($name:ident: $path:literal;)*) => {
-        $(#[path = $path]
+    ($($(#[$when:meta])? $name:ident: $path:literal;)*) => {
+        $($(#[$when])?
+        #[path = $path]
         mod $name;)*
 
-        $(#[test]
+        $($(#[$when])?
+        #[test]
         fn $name() {
             $name::main().unwrap();
         })*
@@ -18,6 +21,8 @@ macro_rules! programs {
 }
 
 programs! {
+    #[cfg(all(feature = "mysql", feature = "postgres"))]
+    claim_jobs: "../../examples/claim_jobs.rs";
     existing_tables: "../../examples/existing_tables.rs";
     importer: "../../examples/importer.rs";
     offline_lock: "../../examples/offline_lock.rs";

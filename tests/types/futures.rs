@@ -86,7 +86,8 @@ fn repositories(
     let (name, id) = (String::new(), LockId::random());
     spawned(counters.get(&name));
     spawned(counters.find(tx, &name, LockMode::Optimistic));
-    spawned(counters.find_unlocked(tx, &name, LockMode::PessimisticWrite));
+    spawned(counters.find_many(tx, &[], LockMode::PessimisticWrite));
+    spawned(counters.find_many_skip_locked(tx, &[]));
     spawned(counters.assert_unchanged(tx, &name, version));
     spawned(counters.insert(tx, Counter { name: name.clone(), count: 0 }));
     spawned(counters.save(tx, &mut loaded));

@@ -1,6 +1,7 @@
 //! Tests that use both servers.
 
 mod connecting;
+mod examples;
 mod restored;
 mod rights;
 mod tls;

@@ -1,4 +1,4 @@
-create table test_assembly (id varchar(60) primary key, name text, size_width bigint, size_fragile boolean, version bigint not null)
+create table test_assembly (id varchar(60) primary key, name text, seen bigint, size_width bigint, size_fragile boolean, version bigint not null)
     engine = InnoDB default character set = utf8mb4 collate = /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */;
 create table test_module (assembly_id varchar(60) not null, rack varchar(60) not null, slot integer not null,
     weight double not null, size_width bigint, size_fragile boolean, primary key (assembly_id, rack, slot),

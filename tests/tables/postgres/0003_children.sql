@@ -1,4 +1,4 @@
-create table test_assembly (id text primary key, name text, size_width bigint, size_fragile boolean, version bigint not null);
+create table test_assembly (id text primary key, name text, seen bigint, size_width bigint, size_fragile boolean, version bigint not null);
 create table test_module (assembly_id text not null references test_assembly (id), rack text not null, slot integer not null,
     weight double precision not null, size_width bigint, size_fragile boolean, primary key (assembly_id, rack, slot));
 create table test_part (assembly_id text not null, rack text not null, slot integer not null,

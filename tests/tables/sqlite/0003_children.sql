@@ -1,4 +1,4 @@
-create table test_assembly (id text primary key, name text, size_width integer, size_fragile integer, version integer not null);
+create table test_assembly (id text primary key, name text, seen integer, size_width integer, size_fragile integer, version integer not null);
 create table test_module (assembly_id text not null references test_assembly (id), rack text not null, slot integer not null,
     weight real not null, size_width integer, size_fragile integer, primary key (assembly_id, rack, slot));
 create table test_part (assembly_id text not null, rack text not null, slot integer not null,
