@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::{
     LockPolicy, Owner,
-    lease::{Holder, LeaseLossReason},
+    lease::{Holder, LeaseLossReason, Presence},
 };
 use tenure_web::beat::HeartbeatResponse;
 use tenure_web::verdict::{Moved, Saving, Verdict};
@@ -164,6 +164,11 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
         Verdict::Editing { .. } => ("OE-1", t.you_edit().into()),
         Verdict::Outdated { moved, .. } => ("OE-25", t.standing_outdated(who(f, kind, moved))),
+        Verdict::Elsewhere { holder, ended: None | Some(LeaseLossReason::Unknown) }
+            if holder.presence() == Presence::Unreachable =>
+        {
+            ("LP-16", t.standing_silent(f.at(holder.since), f.at(holder.last_active)))
+        }
         Verdict::Elsewhere { holder, ended: None | Some(LeaseLossReason::Unknown) } => {
             ("LP-16", t.standing_elsewhere(f.at(holder.since)))
         }

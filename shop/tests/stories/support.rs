@@ -89,12 +89,17 @@ impl Server {
 
     /// A new order of minji's under any number.
     pub async fn place(&self, no: &str) {
+        self.place_of(no, "김민지").await;
+    }
+
+    /// The same, of a customer of this name.
+    pub async fn place_of(&self, no: &str, name: &str) {
         let receiver = Receiver { name: "김민지".into(), phone: "010-0000-1234".into() };
         let address = Address { postal_code: "06236".into(), line1: "테헤란로 1".into(), line2: String::new() };
         let shipping = ShippingInfo::new(receiver, address, "").unwrap();
         let lines = vec![OrderLine::new(1, "tea", Money::won(9_000), 1).unwrap()];
         let (no, minji) = (OrderNo::new(no).unwrap(), MemberId::new("minji").unwrap());
-        let order = Order::place(no, minji, "김민지", shipping, lines, Timestamp::now()).unwrap();
+        let order = Order::place(no, minji, name, shipping, lines, Timestamp::now()).unwrap();
         let mut tx = self.db.begin().await.unwrap();
         Repository::<Order>::new(&self.db).insert(&mut tx, order).await.unwrap();
         tx.commit().await.unwrap();
