@@ -132,13 +132,14 @@ fn every_state_of_a_page_is_listed_with_tests_that_are_there() {
     let functions = functions();
     let rows = rows("docs/states.md");
     assert!(rows.len() > 60, "the tables are not found");
+    let text = fs::read_to_string(root().join("docs/states.md")).unwrap();
+    assert_eq!(missing(&text, &functions), Vec::<String>::new());
     let is_said = |cell: &str| {
         ["*waiting*", "not built", "none: "].iter().any(|word| cell.starts_with(word))
     };
     for row in &rows {
         let [state, _, tests, _] = &row[..] else { panic!("{row:?} has no four cells") };
         assert!(tests.contains("::") || is_said(tests), "{state}: no test");
-        assert_eq!(missing(tests, &functions), Vec::<String>::new());
     }
     let listed: BTreeSet<String> = rows.iter().flat_map(|row| states_in(&row[0])).collect();
     let of = |page: &str, last: u8| (1..=last).map(|number| format!("{page}-{number}")).collect::<Vec<_>>();

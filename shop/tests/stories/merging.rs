@@ -281,14 +281,7 @@ async fn who_may_not_see_the_order_any_more_chooses_nothing_and_keeps_the_text()
     olivia.submit(hers.with("message", "hers")).await.is(200);
     let conflict = park.submit(his.with("message", "his own words")).await;
     assert_eq!(conflict.is(409).state(), "CP-2");
-    let sql = "update member set role = 'Customer' where id = 'park'";
-    if let Ok(pool) = server.db.postgres() {
-        sqlx::query(sql).execute(pool).await.unwrap();
-    } else if let Ok(pool) = server.db.mysql() {
-        sqlx::query(sql).execute(pool).await.unwrap();
-    } else {
-        sqlx::query(sql).execute(server.db.sqlite().unwrap()).await.unwrap();
-    }
+    server.becomes_a_customer("park").await;
     let refused = park.submit(conflict.form(SHIPPING).with("message", "his own words")).await;
     refused.is(404).says("his own words");
     assert!(!refused.html.contains(">hers<"), "{}", refused.html);

@@ -323,13 +323,13 @@ async fn leaving_ends_no_lease_and_is_no_use_of_the_session() {
         clock.advance(Duration::from_secs(15 * 60));
         left().await;
     }
-    assert_eq!(left().await, 403);
+    assert_eq!(left().await, 401);
 }
 
 #[tokio::test]
 async fn ones_own_page_that_does_not_answer_is_nobody_who_edits() {
     let server = Server::start().await;
-    for (language, silent, go_on) in [("en", "does not answer", "go on here"), ("ko", "응답 없음", "여기서 이어서")]
+    for (language, silent, go_on) in [("en", "not answered since", "go on here"), ("ko", "응답 없음", "여기서 이어서")]
     {
         let minji = server.sign_in("minji").await;
         minji.get(&format!("/orders?lang={language}")).await.is(200);

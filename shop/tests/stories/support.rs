@@ -5,12 +5,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::{Client, StatusCode};
 use scraper::{Html, Selector};
-use shop::domain::{Address, MemberId, Money, Order, OrderLine, OrderNo, Receiver, ShippingInfo};
+use shop::domain::{Address, Member, MemberId, Money, Order, OrderLine, OrderNo, Receiver, Role, ShippingInfo};
 use shop::seed::DEMO_PASSWORD;
 use shop::use_cases::Shop;
 use shop::{Accounts, Settings};
 use tempfile::TempDir;
-use tenure::{Database, LockManager, Repository, Version, VersionToken, clock::ManualClock, db::ConnectOptions};
+use tenure::{Database, LockManager, LockMode, Repository, Version, VersionToken, clock::ManualClock, db::ConnectOptions};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -102,6 +102,18 @@ impl Server {
         let order = Order::place(no, minji, name, shipping, lines, Timestamp::now()).unwrap();
         let mut tx = self.db.begin().await.unwrap();
         Repository::<Order>::new(&self.db).insert(&mut tx, order).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// An operator becomes a customer, with the same sessions.
+    pub async fn becomes_a_customer(&self, login: &str) {
+        let members = Repository::<Member>::new(&self.db);
+        let mut tx = self.db.begin().await.unwrap();
+        let id = MemberId::new(login).unwrap();
+        let member = members.find(&mut tx, &id, LockMode::Optimistic).await.unwrap().unwrap();
+        let customer = Member::new(id, member.name(), Role::Customer, member.password_hash()).unwrap();
+        members.delete(&mut tx, member).await.unwrap();
+        members.insert(&mut tx, customer).await.unwrap();
         tx.commit().await.unwrap();
     }
 
