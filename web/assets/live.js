@@ -40,7 +40,10 @@ export function watch(element, hear = () => {}) {
 			return;
 		}
 		const fresh = Object.assign(document.createElement("template"), { innerHTML: html });
-		if (slot.innerHTML !== fresh.innerHTML) slot.replaceChildren(fresh.content);
+		if (slot.innerHTML === fresh.innerHTML) return;
+		// A place does not become lower: what is below it stays where a finger may be.
+		slot.style.minHeight = `${slot.getBoundingClientRect().height}px`;
+		slot.replaceChildren(fresh.content);
 	}
 
 	/** The state of the page, and of the connection: paused, signed out, or over, when there is nothing to see any more. */
