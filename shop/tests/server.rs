@@ -315,7 +315,9 @@ fn a_shop_for_other_machines_does_not_start_without_a_name() {
 async fn too_long_an_address_is_answered_with_a_sentence_and_a_way_on() {
     let server = served_within(Times::default()).await;
     let long = "a".repeat(70_000);
-    for (path, header) in [(format!("/orders?q={long}"), String::new()), ("/orders".to_owned(), format!("x: {}\r\n", long.repeat(8)))] {
+    for (path, header) in
+        [(format!("/orders?q={long}"), String::new()), ("/orders".to_owned(), format!("x: {}\r\n", long.repeat(8)))]
+    {
         let mut stream = TcpStream::connect(address(&server)).await.unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n{header}\r\n", address(&server));
         stream.write_all(request.as_bytes()).await.unwrap();

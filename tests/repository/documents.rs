@@ -134,9 +134,7 @@ fn every_state_of_a_page_is_listed_with_tests_that_are_there() {
     assert!(rows.len() > 60, "the tables are not found");
     let text = fs::read_to_string(root().join("docs/states.md")).unwrap();
     assert_eq!(missing(&text, &functions), Vec::<String>::new());
-    let is_said = |cell: &str| {
-        ["*waiting*", "not built", "none: "].iter().any(|word| cell.starts_with(word))
-    };
+    let is_said = |cell: &str| ["*waiting*", "not built", "none: "].iter().any(|word| cell.starts_with(word));
     for row in &rows {
         let [state, _, tests, _] = &row[..] else { panic!("{row:?} has no four cells") };
         assert!(tests.contains("::") || is_said(tests), "{state}: no test");
@@ -144,7 +142,8 @@ fn every_state_of_a_page_is_listed_with_tests_that_are_there() {
     let listed: BTreeSet<String> = rows.iter().flat_map(|row| states_in(&row[0])).collect();
     let of = |page: &str, last: u8| (1..=last).map(|number| format!("{page}-{number}")).collect::<Vec<_>>();
     // The states that were agreed on. 0, 0b: nothing is reserved yet.
-    let agreed = [of("OL", 14), of("OV", 7), of("OE", 29), of("LP", 18), of("CP", 14), of("HI", 3), of("AC", 14)].concat();
+    let agreed =
+        [of("OL", 14), of("OV", 7), of("OE", 29), of("LP", 18), of("CP", 14), of("HI", 3), of("AC", 14)].concat();
     let agreed = agreed.into_iter().chain(["OE-0".to_owned(), "OE-0b".to_owned()]);
     assert_eq!(agreed.filter(|state| !listed.contains(state)).collect::<Vec<_>>(), [""; 0], "not in docs/states.md");
     for path in files().into_iter().filter(|path| path.starts_with("shop/src/pages")) {

@@ -101,8 +101,7 @@ impl<'a> Stopwatch<'a> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_seen_on_another_screen_within_five_seconds() {
     let story = Story::begin().await;
-    let (minji, park, olivia) =
-        (story.person("minji").await, story.person("park").await, story.person("olivia").await);
+    let (minji, park, olivia) = (story.person("minji").await, story.person("park").await, story.person("olivia").await);
     let mut took = Vec::new();
     for round in 0..3 {
         minji.goes_to(&format!("{}/shipping", order(ORDER))).await;

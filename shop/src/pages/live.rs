@@ -64,7 +64,7 @@ pub(super) fn verdict(me: &Owner, state: OrderState, holders: Vec<Holder>) -> Ve
 
 /// The cell of an order in the list: who is editing it.
 pub(super) fn editing(f: &Frame, shop: &Shop, me: &Owner, state: OrderState, holders: Vec<Holder>) -> Said {
-    match verdict(me, state, holders) {
+    match verdict(me, state, holders.into_iter().map(|holder| f.sees(holder)).collect()) {
         Verdict::Elsewhere { holder: own, .. } => chip("OL-4", own_class(&own), &own.owner, holder(f, shop, &own)),
         Verdict::Taken { holder: other, .. } => {
             let of = presence(&other);
@@ -184,7 +184,7 @@ pub(super) fn changed(f: &Frame, known: &Known, shown: Option<Version>, change: 
 /// Who else looks at the page: their signs, and their names for all. Customers see that somebody of the shop does.
 pub(super) fn people(f: &Frame, state: &str, others: &[Person], holders: &[Holder]) -> Html {
     let t = f.t;
-    let staff = Owner::new("", t.of_the_shop());
+    let staff = f.staff();
     let mut seen: Vec<&Owner> = Vec::new();
     // Who edits it is said already.
     let edits = |person: &&Person| holders.iter().any(|holder| holder.owner.id == person.owner.id);

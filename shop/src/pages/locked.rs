@@ -184,7 +184,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         Ok(view) => view,
         Err(refusal) => return refusal::plain(frame, refusal),
     };
-    let is_me = frame.is_me(&holder.owner);
+    let (is_me, holder) = (frame.is_me(&holder.owner), frame.sees(holder));
     let words = Words::new(&frame, shop, attempt.what, attempt.no, &holder);
     let free_in = shop.free_in(&holder);
     let page = LockedPage {

@@ -11,8 +11,8 @@
 //! | `/now/locks?l=42.Order.2026-000300&l=…` | the console: each lease with its generation, its type and its id |
 
 use axum::extract::{FromRequestParts, Query, State};
-use axum::http::{HeaderMap, StatusCode};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use tenure::lease::Holder;
 use tenure::{LockKey, Version, VersionToken};
@@ -81,12 +81,12 @@ pub(super) async fn order(
 ) -> Response {
     let query = Fields::sent(query);
     let told = async {
-        let now = shop.order_now(&member, &no).await?;
+        let mut now = shop.order_now(&member, &no).await?;
+        let people = people(&f, &shop, &member, &no, query.text("page"), &now.holders);
+        now.holders = now.holders.into_iter().map(|holder| f.sees(holder)).collect();
         let (known, me) = (&now.known, member.owner());
         let told = Now::new(&me, Some(VersionToken::<Order>::new(&no, known.version)), &now.holders);
-        let told = told
-            .state(known.state.code())
-            .slot("people", people(&f, &shop, &member, &no, query.text("page"), &now.holders));
+        let told = told.state(known.state.code()).slot("people", people);
         let shown = shown(&query);
         let is_changed = shown.is_some_and(|shown| shown != known.version);
         let change = if is_changed { shop.made(&no, known).await? } else { None };

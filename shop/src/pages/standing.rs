@@ -87,6 +87,13 @@ pub(crate) struct Standing {
 impl Standing {
     /// The state of this form, for the viewer.
     pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
+        let taken = match verdict {
+            Verdict::Taken { holder, ended } => {
+                Some(Verdict::Taken { holder: f.sees(holder.clone()), ended: ended.clone() })
+            }
+            _ => None,
+        };
+        let verdict = taken.as_ref().unwrap_or(verdict);
         let (state, said) = words(f, kind, verdict);
         let actions = actions(kind, verdict);
         let told = HeartbeatResponse::new(me, verdict).under(&kind.policy());

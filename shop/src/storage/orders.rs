@@ -91,7 +91,8 @@ fn like(search: &str) -> String {
 fn glob(search: &str) -> String {
     let one = |c: char| {
         let cases = [c.to_lowercase().to_string(), c.to_uppercase().to_string()];
-        let others: String = cases.into_iter().filter(|case| case.chars().count() == 1 && *case != c.to_string()).collect();
+        let others: String =
+            cases.into_iter().filter(|case| case.chars().count() == 1 && *case != c.to_string()).collect();
         if others.is_empty() && !matches!(c, '*' | '?' | '[') { c.to_string() } else { format!("[{c}{others}]") }
     };
     format!("*{}*", search.chars().map(one).collect::<String>())

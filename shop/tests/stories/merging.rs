@@ -247,7 +247,11 @@ async fn the_same_value_of_both_is_nothing_to_do() {
     park.submit(his.with("message", "문 앞에")).await.is(200);
     let same = minji.submit(hers.with("message", "문 앞에")).await;
     assert_eq!(same.is(409).state(), "CP-3");
-    assert!(!same.html.contains("type=\"radio\"") && !same.html.contains("data-tenure-action=\"save\""), "{}", same.html);
+    assert!(
+        !same.html.contains("type=\"radio\"") && !same.html.contains("data-tenure-action=\"save\""),
+        "{}",
+        same.html
+    );
     same.says("Both changes say the same");
 }
 

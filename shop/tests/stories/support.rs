@@ -10,7 +10,9 @@ use shop::seed::DEMO_PASSWORD;
 use shop::use_cases::Shop;
 use shop::{Accounts, Settings};
 use tempfile::TempDir;
-use tenure::{Database, LockManager, LockMode, Repository, Version, VersionToken, clock::ManualClock, db::ConnectOptions};
+use tenure::{
+    Database, LockManager, LockMode, Repository, Version, VersionToken, clock::ManualClock, db::ConnectOptions,
+};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
