@@ -27,7 +27,20 @@ pub(super) fn meaning(error: Arc<sqlx::Error>) -> DatabaseError {
 /// A value that a database refused as one that its column cannot store.
 pub(super) fn does_not_fit(column: Option<&str>, error: &sqlx::Error) -> DatabaseError {
     let problem = error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
+    misfit(column, problem)
+}
+
+fn misfit(column: Option<&str>, problem: String) -> DatabaseError {
     DatabaseError::DoesNotFit(Box::new(DoesNotFit { table: None, column: column.map(str::to_owned), problem }))
+}
+
+/// Values that are together larger than the server's limit of a message.
+#[cfg(feature = "mysql")]
+pub(super) fn too_large(bytes: usize, largest: usize) -> DatabaseError {
+    misfit(
+        None,
+        format!("its values have {bytes} bytes, and the server accepts {largest} in a message (`max_allowed_packet`)"),
+    )
 }
 
 /// The meaning of an error that no database reported.

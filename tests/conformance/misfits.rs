@@ -92,6 +92,21 @@ pub async fn value_that_does_not_fit_names_table_and_limit(t: &TestDb) {
     assert_eq!(all.get(&narrow.id).await.unwrap().unwrap().version(), version(1));
 }
 
+/// The server would end the connection in the middle of the message, which reads as a lost connection.
+pub async fn text_larger_than_a_message_of_the_server_is_refused(t: &TestDb) {
+    let (all, mut narrow) = narrow(t).await;
+    let mut tx = t.db.begin().await.unwrap();
+    let Ok(connection) = tx.mysql() else { return };
+    let limit = sqlx::query_scalar::<_, i64>("select cast(@@max_allowed_packet as signed)");
+    let limit = usize::try_from(limit.fetch_one(connection).await.unwrap()).unwrap();
+    narrow.title = "a".repeat(limit + 1);
+    let refused = misfit(all.save(&mut tx, &mut narrow).await);
+    assert_eq!(refused.table.as_deref(), Some("test_narrow"));
+    assert!(refused.problem.contains(&limit.to_string()), "{refused}");
+    drop(tx);
+    assert_eq!(all.get(&narrow.id).await.unwrap().unwrap().version(), version(1));
+}
+
 pub async fn own_statement_that_does_not_fit_is_no_failure(t: &TestDb) {
     let (_, narrow) = narrow(t).await;
     let mut tx = t.db.begin().await.unwrap();

@@ -498,6 +498,7 @@ macro_rules! conformance {
                 first_save_refuses_tables_that_cannot_keep_a_promise;
             misfits_of_columns:
                 value_that_does_not_fit_names_table_and_limit,
+                text_larger_than_a_message_of_the_server_is_refused,
                 own_statement_that_does_not_fit_is_no_failure;
             deadlines_of_rows:
                 locks_do_not_wait_for_the_connections_of_the_application,

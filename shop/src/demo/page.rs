@@ -15,14 +15,24 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     Some(text(value))
 }
 
-/// The heading of a page, without markup.
-pub(super) fn said(page: &str) -> String {
-    let heading = page.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next()).unwrap_or_default();
-    let mut plain = String::new();
-    for (at, piece) in heading.split('<').enumerate() {
-        plain.push_str(if at == 0 { piece } else { piece.split_once('>').map_or("", |(_, rest)| rest) });
+/// The heading of a page and the sentence below it, without markup.
+pub(super) fn said(page: &str) -> Vec<String> {
+    let Some((_, rest)) = page.split_once("<h1") else { return Vec::new() };
+    let mut said = vec![String::new()];
+    for piece in rest.split('<') {
+        let (tag, words) = piece.split_once('>').unwrap_or(("", piece));
+        let last = said.last_mut().expect("there is one");
+        if matches!(tag, "/h1" | "/p" | "/div") && !last.trim().is_empty() {
+            if said.len() == 2 {
+                break;
+            }
+            said.push(String::new());
+        }
+        // As the initial beside a name.
+        let is_seen_only = tag.contains("aria-hidden=\"true\"");
+        said.last_mut().expect("there is one").push_str(if is_seen_only { "" } else { words });
     }
-    text(plain.trim())
+    said.iter().map(|words| text(&words.split_whitespace().collect::<Vec<_>>().join(" "))).collect()
 }
 
 fn text(html: &str) -> String {
@@ -51,6 +61,14 @@ mod tests {
             <button class="main" name="both" value="v1">Save both</button></form><h1>It <b>was</b> &lt;x&gt;</h1>"#;
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(hidden(page, "/a"), [pair("x", "2 \"3\""), pair("both", "v1")]);
-        assert_eq!((hidden(page, "/b"), said(page)), (Vec::new(), "It was <x>".to_owned()));
+        assert_eq!(hidden(page, "/b"), []);
+    }
+
+    #[test]
+    fn heading_and_first_sentence_are_read_as_text() {
+        let page = r#"<main><h1 data-slot="title">It <b>was</b> &lt;x&gt;</h1>
+            <div class="said"> <p><i aria-hidden="true">K</i>By <strong>Kim</strong>.</p> <p>More.</p></div>"#;
+        assert_eq!(said(page), ["It was <x>", "By Kim."]);
+        assert!(said("<p>no heading</p>").is_empty());
     }
 }

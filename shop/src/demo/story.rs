@@ -48,7 +48,8 @@ pub(crate) enum Act {
     Minutes(u32),
     /// Time passes, and the open page of this person sends its heartbeats.
     Beats(Side, u32),
-    Crash(Side),
+    /// Goes away in the middle of it: to lunch, into a tunnel, by a crash. `texts/demo.rs` says how.
+    Leave(Side),
 }
 
 /// A story.
@@ -76,7 +77,7 @@ impl Story {
     }
 }
 
-use Act::{Beats, Begin, Crash, Look, Minutes, Pack, Save, SaveBoth, Ship, Together};
+use Act::{Beats, Begin, Leave, Look, Minutes, Pack, Save, SaveBoth, Ship, Together};
 use Field::{Address, Message};
 use Side::{Left, Right};
 
@@ -117,28 +118,57 @@ pub(crate) static STORIES: [Story; 8] = [
         key: "lunch",
         lock: Lock::Offline,
         cast: ["minji", "park"],
-        without: &[Begin(Left), Look(Right), Ship(Right), Minutes(10), Save(Left, Address)],
-        with: &[Begin(Left), Look(Right), Ship(Right), Beats(Left, 10), Save(Left, Address), Look(Right), Ship(Right)],
+        without: &[Begin(Left), Leave(Left), Look(Right), Ship(Right), Minutes(10), Save(Left, Address)],
+        with: &[
+            Begin(Left),
+            Leave(Left),
+            Look(Right),
+            Ship(Right),
+            Beats(Left, 10),
+            Save(Left, Address),
+            Look(Right),
+            Ship(Right),
+        ],
     },
     Story {
         key: "forward",
         lock: Lock::Offline,
         cast: ["minji", "park"],
-        without: &[Begin(Left), Look(Right), Ship(Right), Minutes(5), Save(Left, Address)],
-        with: &[Begin(Left), Look(Right), Ship(Right), Minutes(5), Save(Left, Address), Look(Right), Ship(Right)],
+        without: &[Begin(Left), Leave(Left), Look(Right), Ship(Right), Minutes(5), Save(Left, Address)],
+        with: &[
+            Begin(Left),
+            Leave(Left),
+            Look(Right),
+            Ship(Right),
+            Minutes(5),
+            Look(Right),
+            Save(Left, Address),
+            Ship(Right),
+            Look(Right),
+            Ship(Right),
+        ],
     },
     Story {
         key: "sleep",
         lock: Lock::Offline,
         cast: ["minji", "park"],
-        without: &[Begin(Left), Minutes(6), Begin(Right), Save(Left, Address), Save(Right, Message), Pack],
-        with: &[Begin(Left), Minutes(6), Begin(Right), Save(Left, Address), Save(Right, Message), SaveBoth(Left), Pack],
+        without: &[Begin(Left), Leave(Left), Minutes(6), Begin(Right), Save(Left, Address), Save(Right, Message), Pack],
+        with: &[
+            Begin(Left),
+            Leave(Left),
+            Minutes(6),
+            Begin(Right),
+            Save(Left, Address),
+            Save(Right, Message),
+            SaveBoth(Left),
+            Pack,
+        ],
     },
     Story {
         key: "crash",
         lock: Lock::Offline,
         cast: ["minji", "park"],
-        without: &[Begin(Left), Crash(Left), Look(Right), Ship(Right), Save(Left, Address)],
-        with: &[Begin(Left), Crash(Left), Look(Right), Ship(Right), Save(Left, Address), Look(Right), Ship(Right)],
+        without: &[Begin(Left), Leave(Left), Look(Right), Ship(Right), Save(Left, Address)],
+        with: &[Begin(Left), Leave(Left), Look(Right), Ship(Right), Save(Left, Address), Look(Right), Ship(Right)],
     },
 ];

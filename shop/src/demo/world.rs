@@ -16,7 +16,7 @@ use tower_service::Service;
 use super::chapter;
 use super::page::{hidden, said};
 use super::storage::{self, LockRow, Moment, Naive, OrderRow};
-use super::story::{Act, Field, STORIES, Side, Story, Way};
+use super::story::{Act, Field, Lock, STORIES, Side, Story, Way};
 use crate::domain::{
     Address, Member, MemberId, Money, Order, OrderLine, OrderNo, Product, Receiver, Role, ShippingInfo,
 };
@@ -49,6 +49,10 @@ pub(crate) struct Person {
     pub(crate) has_form: bool,
     /// Whether they have begun to type, and not saved.
     pub(crate) is_typing: bool,
+    /// Whether they have left their page in the middle of it.
+    pub(crate) is_away: bool,
+    /// Who was editing the order when they opened it, by their sign-in name: the page says so.
+    pub(crate) sees_editor: Option<String>,
     /// What they typed last, and where.
     pub(crate) typed: Option<(Field, String)>,
     /// Their last button, and the answer to it.
@@ -63,8 +67,8 @@ pub(crate) struct Person {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
-    /// The status, and the shop's own sentence.
-    Refused(u16, String),
+    /// The status, and the shop's own sentences.
+    Refused(u16, Vec<String>),
 }
 
 /// A request and its answer.
@@ -88,6 +92,7 @@ pub(crate) struct Event {
     /// The version of the order afterwards.
     pub(crate) version: i64,
     pub(crate) is_about_stock: bool,
+    pub(crate) story: usize,
 }
 
 /// A parcel that has left.
@@ -149,10 +154,10 @@ impl World {
         let url = format!("sqlite://{}/world.db", directory.path().display());
         let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await?;
         let shop = open(db.clone(), open::Accounts::Own).await?.clock(clock.clone());
-        fill(&shop, lang).await?;
+        fill(&shop, lang, STORIES[story].lock).await?;
         let Story { cast, .. } = &STORIES[story];
         let mut people = Vec::new();
-        for (at, login) in cast.iter().chain(["park"].iter()).enumerate() {
+        for (at, login) in cast.iter().chain(["olivia"].iter()).enumerate() {
             people.push(arrive(&shop, login, if at == 0 && *login == "olivia" { LEES } else { MINJIS }).await?);
         }
         let router = match way {
@@ -225,6 +230,9 @@ impl World {
     /// Makes the next step. What the visitor typed counts where the step is a save.
     pub(super) async fn step(&mut self, typed: &str) -> Result<(), Error> {
         let Some((at, act)) = self.next() else { return Ok(()) };
+        if let Act::Begin(side) | Act::Save(side, _) | Act::SaveBoth(side) = act {
+            self.people[side as usize].is_away = false;
+        }
         match act {
             Act::Look(side) => self.look(side, act).await?,
             Act::Begin(side) => self.look(side, act).await?,
@@ -245,7 +253,8 @@ impl World {
                 self.happened(act, None, Outcome::Done, String::new(), Vec::new()).await?;
             }
             Act::Beats(side, minutes) => self.beats(side, minutes, act).await?,
-            Act::Crash(side) => {
+            Act::Leave(side) => {
+                self.people[side as usize].is_away = true;
                 self.happened(act, Some(side), Outcome::Done, String::new(), Vec::new()).await?;
             }
         }
@@ -266,7 +275,9 @@ impl World {
         let mut landed = self.get(self.person(side), &path).await?;
         let seen = storage::order(&self.db, self.person(side).order).await?;
         let address = seen.address.clone();
+        let lock = self.rows().await?.lock.filter(|(_, left)| !left.is_zero());
         let person = &mut self.people[side as usize];
+        person.sees_editor = lock.map(|(lock, _)| lock.owner_id).filter(|editor| editor != person.login);
         (person.page, person.path, person.told) = (landed.body, landed.path, None);
         (person.seen, person.has_form, person.typed, person.is_typing) = (Some(seen), has_form, None, begins);
         if begins && self.way == Way::With {
@@ -336,12 +347,13 @@ impl World {
     async fn saved(&mut self, side: Side, act: Act, landed: Landed) -> Result<(), Error> {
         let outcome = outcome(&landed, self.person(side).order);
         self.answered(side, act, outcome.clone(), &landed);
+        let address = self.person(side).typed.as_ref().map(|(_, typed)| typed.clone()).unwrap_or_default();
         if outcome == Outcome::Done {
             // It leads to the page of the order.
             let seen = storage::order(&self.db, self.person(side).order).await?;
-            self.people[side as usize].seen = Some(seen);
+            let person = &mut self.people[side as usize];
+            (person.seen, person.typed) = (Some(seen), None);
         }
-        let address = self.person(side).typed.as_ref().map(|(_, typed)| typed.clone()).unwrap_or_default();
         self.happened(act, Some(side), outcome, address, landed.exchanges).await
     }
 
@@ -364,6 +376,19 @@ impl World {
         self.saved(side, Act::SaveBoth(side), landed).await
     }
 
+    /// A parcel has left. With tenure, who is on the page of the order sees it there.
+    async fn left(&mut self, order: &'static str, label: &str) -> Result<(), Error> {
+        self.parcels.push(Parcel { order, label: label.to_owned() });
+        let now = storage::order(&self.db, order).await?;
+        let is_live = self.way == Way::With;
+        for person in self.people.iter_mut().filter(|person| is_live && person.order == order) {
+            if matches!(person.told, Some((Act::Save(..) | Act::SaveBoth(_), Outcome::Done))) {
+                person.seen = Some(now.clone());
+            }
+        }
+        Ok(())
+    }
+
     async fn ship(&self, person: &Person, moment: Moment) -> Result<Landed, Error> {
         let path = format!("/orders/{}/start-shipping", person.order);
         self.post(person, &path, &hidden(&person.page, &path), moment).await
@@ -376,10 +401,11 @@ impl World {
         let person = &mut self.people[side as usize];
         match outcome {
             Outcome::Done => {
-                self.parcels.push(Parcel { order: person.order, label: label.clone() });
+                let (order, now) = (person.order, storage::order(&self.db, person.order).await?);
                 if let Some(seen) = &mut person.seen {
-                    seen.state = storage::order(&self.db, person.order).await?.state;
+                    (seen.state, seen.version) = (now.state, now.version);
                 }
+                self.left(order, &label).await?;
             }
             // They go back to the order, whose button is still there.
             Outcome::Refused(..) => (person.page, person.path) = before,
@@ -393,14 +419,25 @@ impl World {
         if self.is_about_stock() {
             let [left, right] = &self.people;
             let both = tokio::join!(self.ship(left, moment.clone()), self.ship(right, moment));
-            self.shipped(Side::Left, both.0?).await?;
-            return self.shipped(Side::Right, both.1?).await;
+            let (left, right) = (both.0?, both.1?);
+            // Who was first is told first.
+            if outcome(&right, self.person(Side::Right).order) == Outcome::Done {
+                self.shipped(Side::Right, right).await?;
+                return self.shipped(Side::Left, left).await;
+            }
+            self.shipped(Side::Left, left).await?;
+            return self.shipped(Side::Right, right).await;
         }
         let (path, fields) = self.fill_in(Side::Left, Field::Address, typed);
         let [left, right] = &self.people;
         let both = tokio::join!(self.post(left, &path, &fields, moment.clone()), self.ship(right, moment));
-        self.saved(Side::Left, Act::Save(Side::Left, Field::Address), both.0?).await?;
-        self.shipped(Side::Right, both.1?).await
+        let (left, right, save) = (both.0?, both.1?, Act::Save(Side::Left, Field::Address));
+        if outcome(&right, self.person(Side::Right).order) == Outcome::Done {
+            self.shipped(Side::Right, right).await?;
+            return self.saved(Side::Left, save, left).await;
+        }
+        self.saved(Side::Left, save, left).await?;
+        self.shipped(Side::Right, right).await
     }
 
     async fn pack(&mut self) -> Result<(), Error> {
@@ -411,7 +448,7 @@ impl World {
         let landed = self.ship(&self.packer, None).await?;
         let outcome = outcome(&landed, self.packer.order);
         if outcome == Outcome::Done {
-            self.parcels.push(Parcel { order: self.packer.order, label: label.clone() });
+            self.left(self.packer.order, &label).await?;
         }
         self.happened(Act::Pack, None, outcome, label, landed.exchanges).await
     }
@@ -426,7 +463,8 @@ impl World {
     ) -> Result<(), Error> {
         let (clock, version) = (self.passed, storage::order(&self.db, MINJIS).await?.version);
         let is_about_stock = self.is_about_stock();
-        self.events.push(Event { act, side, outcome, address, exchanges, clock, version, is_about_stock });
+        let story = self.story;
+        self.events.push(Event { act, side, outcome, address, exchanges, clock, version, is_about_stock, story });
         Ok(())
     }
 
@@ -516,7 +554,7 @@ fn mode(body: &str) -> String {
 }
 
 /// The people, and two paid orders of a product with one piece left.
-async fn fill(shop: &Shop, lang: Lang) -> Result<(), Error> {
+async fn fill(shop: &Shop, lang: Lang, lock: Lock) -> Result<(), Error> {
     let mut tx = shop.db.begin().await?;
     tx.by(&Owner::new("demo", "Demo")).command("place order");
     for (id, role) in
@@ -529,7 +567,9 @@ async fn fill(shop: &Shop, lang: Lang) -> Result<(), Error> {
     }
     let product = lang.demo_product();
     shop.products.insert(&mut tx, Product::new(product, 1).map_err(other)?).await?;
-    for (no, orderer, line1) in [(MINJIS, "minji", lang.demo_old_address()), (LEES, "lee", lang.demo_lees_address())] {
+    // In the story of the stock nobody moves.
+    let address = if lock == Lock::Pessimistic { lang.demo_new_address() } else { lang.demo_old_address() };
+    for (no, orderer, line1) in [(MINJIS, "minji", address), (LEES, "lee", lang.demo_lees_address())] {
         let name = lang.demo_name(orderer);
         let receiver = Receiver { name: name.into(), phone: PHONE.into() };
         let address = Address { postal_code: POSTAL_CODE.into(), line1: line1.into(), line2: String::new() };
@@ -557,6 +597,8 @@ async fn arrive(shop: &Shop, login: &'static str, order: &'static str) -> Result
         seen: None,
         has_form: false,
         is_typing: false,
+        is_away: false,
+        sees_editor: None,
         typed: None,
         told: None,
         cookies: session::cookies(&begun, &key),

@@ -95,11 +95,14 @@ struct Pane {
     icon: &'static str,
     role: &'static str,
     title: Html,
-    told: Option<(bool, Html)>,
+    told: Option<(bool, Vec<Html>)>,
     seen: Option<Seen>,
-    is_stale: bool,
-    /// What it says of its own lock; without tenure, that somebody types.
+    /// That the order has changed since, and they do not know.
+    stale: Option<Html>,
+    /// What it says of its own lock, or of another's; without tenure, that somebody types.
     typing: Option<Html>,
+    /// Where the person is, if not here.
+    away: Option<&'static str>,
     button: Option<Button>,
 }
 
@@ -128,7 +131,7 @@ struct Place {
     drawing: &'static str,
     caption: Html,
     parcel: bool,
-    said: &'static str,
+    said: Option<&'static str>,
     /// Whether it is the shelf with a kettle on it.
     has_kettle: bool,
 }
@@ -261,7 +264,7 @@ impl View {
             steps: story.steps(world.way).len(),
             clock: minute(t, world, world.passed()),
             panes,
-            shared: next.filter(|(_, act)| owner(*act).is_none()).map(|(at, act)| button(t, at, act, None)),
+            shared: next.filter(|(_, act)| owner(*act).is_none()).map(|(at, act)| button(t, world, at, act, None)),
             places: places(t, world, rows.pieces),
             verdict: next.is_none().then(|| Verdict::of(t, world)),
             told: world.events.iter().map(|event| Told::of(t, world, event)).collect(),
@@ -289,27 +292,34 @@ fn owner(act: Act) -> Option<Side> {
         | Act::Save(side, _)
         | Act::SaveBoth(side)
         | Act::Ship(side)
-        | Act::Crash(side) => Some(side),
+        | Act::Leave(side) => Some(side),
         Act::Together | Act::Pack | Act::Minutes(_) | Act::Beats(..) => None,
     }
 }
 
-fn button(t: Lang, at: usize, act: Act, person: Option<&Person>) -> Button {
+fn button(t: Lang, world: &World, at: usize, act: Act, person: Option<&Person>) -> Button {
     let icon = match act {
         Act::Ship(_) | Act::Pack => "truck",
         Act::Minutes(_) | Act::Beats(..) => "clock",
-        Act::Crash(_) => "warn",
+        Act::Leave(_) => "right",
         Act::Together => "right",
         Act::Look(_) | Act::Begin(_) => "pencil",
         Act::Save(..) | Act::SaveBoth(_) => "check",
     };
     let field = match act {
         Act::Save(_, field @ Field::Address) => Some((t.demo_address(), t.demo_default(field).to_owned())),
+        Act::Together if !world.is_about_stock() => Some((t.demo_address(), t.demo_default(Field::Address).to_owned())),
         Act::Save(_, field) => Some((t.demo_message_label(), t.demo_default(field).to_owned())),
         _ => None,
     };
     let is_operator = person.is_some_and(|person| person.is_operator);
-    Button { at, label: t.demo_do(act, is_operator), icon, field }
+    let back = person.filter(|person| person.is_away).and_then(|_| t.demo_leaving(world.story));
+    let label = match (act, back) {
+        (Act::Leave(_), _) => t.demo_leaving(world.story).map_or_else(|| "".into(), |leaving| leaving.button.into()),
+        (_, Some(leaving)) => leaving.back.into(),
+        (act, None) => t.demo_do(act, is_operator),
+    };
+    Button { at, label, icon, field }
 }
 
 impl Pane {
@@ -328,20 +338,21 @@ impl Pane {
             message: seen.message.clone(),
             state: state(t, &seen.state),
             version: (world.way == Way::With).then_some(seen.version),
-            is_label: !person.has_form,
+            is_label: person.is_operator && !person.has_form,
             typed: person.typed.clone(),
         });
         // A person who was refused has been told.
         let knows = matches!(person.told, Some((_, Outcome::Refused(..))));
-        let may_end_well = world.next().is_none() && world.way == Way::With;
         let differs = |seen: &OrderRow| {
             seen.no == MINJIS && (&seen.address, &seen.state, &seen.message) != (&now.address, &now.state, &now.message)
         };
         let name = t.demo_name(person.login);
         let left = rows.lock.as_ref().filter(|(lock, left)| lock.owner_id == person.login && !left.is_zero());
-        let typing = match left {
-            Some((_, left)) => Some(t.demo_reserved(name, clock(*left))),
-            None => person.is_typing.then(|| t.demo_typing(name)),
+        let away = t.demo_leaving(world.story).filter(|_| person.is_away).map(|leaving| leaving.away);
+        let typing = match (left, &person.sees_editor) {
+            (Some((_, left)), _) => away.is_none().then(|| t.demo_reserved(clock(*left))),
+            (None, Some(editor)) if person.told.is_none() => Some(t.demo_is_editing(t.demo_name(editor))),
+            (None, _) => (person.is_typing && away.is_none()).then(|| t.demo_typing(name)),
         };
         Pane {
             side: if side == Side::Left { "left" } else { "right" },
@@ -349,10 +360,11 @@ impl Pane {
             role: if person.is_operator { t.operator() } else { t.customer() },
             title: t.demo_whose(name, side, tabs),
             told,
-            is_stale: !knows && !may_end_well && person.seen.as_ref().is_some_and(differs),
+            stale: (!knows && person.seen.as_ref().is_some_and(differs)).then(|| t.demo_stale(name)),
             typing,
+            away,
             seen,
-            button: mine.map(|(at, act)| button(t, at, act, Some(person))),
+            button: mine.map(|(at, act)| button(t, world, at, act, Some(person))),
         }
     }
 }
@@ -370,23 +382,24 @@ fn places(t: Lang, world: &World, pieces: i64) -> Vec<Place> {
         has_kettle: drawing == "shelf" && pieces > 0,
     };
     if world.is_about_stock() {
-        let promised = |no: &str| world.parcels.iter().any(|parcel| parcel.order == no);
+        // The first to whom it was promised gets it.
+        let house = |caption: &'static str, is_theirs: fn(&str) -> bool| {
+            let promised = world.parcels.iter().position(|parcel| is_theirs(parcel.order));
+            let said = promised.map(|at| if at == 0 { t.demo_promise() } else { t.demo_promise_without() });
+            place("home", caption.into(), promised == Some(0), said)
+        };
         return vec![
-            place("shelf", t.demo_shelf(u64::try_from(pieces).unwrap_or(0)), false, ""),
-            place("home", t.demo_minjis_house().into(), promised(MINJIS), t.demo_promise()),
-            place(
-                "home",
-                t.demo_lees_house().into(),
-                world.parcels.iter().any(|parcel| parcel.order != MINJIS),
-                t.demo_promise(),
-            ),
+            place("shelf", t.demo_shelf(u64::try_from(pieces).unwrap_or(0)), false, None),
+            house(t.demo_minjis_house(), |no| no == MINJIS),
+            house(t.demo_lees_house(), |no| no != MINJIS),
         ];
     }
+    let parcel = |is_here: bool| is_here.then(|| t.demo_parcel());
     let to = world.parcels.first().map(|parcel| parcel.label == world.home);
     vec![
-        place("warehouse", t.demo_warehouse().into(), to.is_none(), t.demo_parcel()),
-        place("vacant", t.demo_old_house(t.demo_old_address()), to == Some(false), t.demo_parcel()),
-        place("home", t.demo_new_house(&world.home), to == Some(true), t.demo_parcel()),
+        place("warehouse", t.demo_warehouse().into(), to.is_none(), parcel(to.is_none())),
+        place("vacant", t.demo_old_house(t.demo_old_address()), to == Some(false), parcel(to == Some(false))),
+        place("home", t.demo_new_house(&world.home), to == Some(true), parcel(to == Some(true))),
     ]
 }
 

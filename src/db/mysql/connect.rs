@@ -98,6 +98,7 @@ impl MySql {
             idle,
             idle_of_batches,
             waits: server.waits,
+            largest_packet: server.largest_packet,
             labels: Labels::default(),
         };
         Ok(MySql { connections, clock: connect.clock, version: server.version, count })
@@ -247,6 +248,8 @@ struct Server {
     writers: Writers,
     isolation: String,
     waits: Waits,
+    /// `max_allowed_packet`, in bytes.
+    largest_packet: usize,
     /// The settings of every connection.
     session: &'static str,
     /// The variables for [`Checks`].
@@ -406,6 +409,7 @@ fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
             patience: Duration::from_secs(patience.into_iter().min().unwrap_or(0)),
             roll_back: is("innodb_rollback_on_timeout", "ON"),
         },
+        largest_packet: value("max_allowed_packet").parse().unwrap_or(usize::MAX),
         // MariaDB before 11.1 only has the older name.
         isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
         checked: Checks::VARIABLES.into_iter().filter(|name| variables.contains_key(*name)).collect(),

@@ -40,6 +40,8 @@ pub(crate) struct Connections {
     pub idle_of_batches: Duration,
     /// The server's own limits of waits.
     pub waits: Waits,
+    /// How many bytes the server accepts in one message.
+    pub largest_packet: usize,
     /// The labels of this process's transactions.
     pub labels: Labels,
 }
@@ -185,6 +187,11 @@ impl OpenTransaction {
 
     pub(crate) fn flavour(&self) -> Flavour {
         self.connections.flavour
+    }
+
+    /// How many bytes the server accepts in one message.
+    pub(crate) fn largest_packet(&self) -> usize {
+        self.connections.largest_packet
     }
 
     /// The connection it runs on.

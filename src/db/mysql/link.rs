@@ -5,7 +5,8 @@ use super::errors::classify;
 use super::session::{Session, Statement as Own};
 use super::sheet;
 use super::values::bind;
-use crate::db::{Mode, Row, RowLock, Sheet, Statement};
+use crate::db::own_error::too_large;
+use crate::db::{Bind, Mode, Row, RowLock, Sheet, Statement};
 use crate::error::DatabaseError;
 
 /// A connection.
@@ -19,13 +20,22 @@ impl Link {
         }
     }
 
-    fn own(&self, statement: &Statement<'_>) -> Own {
-        let sql = statement.sql(self.sheet());
-        statement.values(sql).fold(Own::new(sql.text.clone()), bind)
+    /// The statement with its values, if the server accepts so many bytes. It would end the connection in the middle of a larger message, and
+    /// the reason would be lost.
+    fn own(&self, statement: &Statement<'_>) -> Result<Own, DatabaseError> {
+        let (sql, largest) = match self {
+            Link::Reading(session) => (statement.sql(self.sheet()), session.largest_packet()),
+            Link::Open(open) => (statement.sql(self.sheet()), open.largest_packet()),
+        };
+        let bytes: usize = statement.values(sql).map(Bind::bytes).sum();
+        if bytes > largest {
+            return Err(too_large(bytes, largest));
+        }
+        Ok(statement.values(sql).fold(Own::new(sql.text.clone()), bind))
     }
 
     pub(crate) async fn read(&mut self, statement: Statement<'_>, lock: RowLock) -> Result<Vec<Row>, DatabaseError> {
-        let own = self.own(&statement);
+        let own = self.own(&statement)?;
         let rows = match self {
             Link::Reading(session) => session.fetch_all_locked(own, lock).await.map_err(classify)?,
             Link::Open(open) if !lock.waits() => open.session().fetch_all_locked(own, lock).await.map_err(classify)?,
@@ -38,13 +48,13 @@ impl Link {
     }
 
     pub(crate) async fn write(&mut self, statement: Statement<'_>) -> Result<u64, DatabaseError> {
-        let own = self.own(&statement);
+        let own = self.own(&statement)?;
         let open = self.open()?;
         open.wait_for(async |session: &mut Session| session.write(own).await.map_err(classify)).await
     }
 
     pub(crate) async fn write_returning(&mut self, statement: Statement<'_>) -> Result<Vec<Row>, DatabaseError> {
-        let own = self.own(&statement);
+        let own = self.own(&statement)?;
         let write = async |session: &mut Session| session.write_returning(own).await.map_err(classify);
         Ok(self.open()?.wait_for(write).await?.into_iter().map(Row::MySql).collect())
     }

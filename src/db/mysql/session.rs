@@ -72,6 +72,7 @@ pub(crate) struct Session {
     silence: Silence,
     /// The server's idle limit for transactions, if any; and the end of the last statement.
     idle: Duration,
+    largest_packet: usize,
     used: Instant,
     deadline: Option<Deadline>,
     /// Whether it may have an open transaction.
@@ -86,7 +87,7 @@ pub(crate) struct Session {
 impl Session {
     /// Takes over a connection of a pool.
     pub(crate) fn on(connection: PoolConnection<MySql>, connections: &Connections, idle: Duration) -> Self {
-        let Connections { flavour, ref silence, .. } = *connections;
+        let Connections { flavour, ref silence, largest_packet, .. } = *connections;
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {
             connection,
@@ -94,6 +95,7 @@ impl Session {
             flavour,
             silence: silence.clone(),
             idle,
+            largest_packet,
             used: Instant::now(),
             deadline: None,
             open: false,
@@ -110,6 +112,11 @@ impl Session {
     /// The server's idle limit for its transactions; zero: none.
     pub(crate) fn idle(&self) -> Duration {
         self.idle
+    }
+
+    /// How many bytes the server accepts in one message.
+    pub(crate) fn largest_packet(&self) -> usize {
+        self.largest_packet
     }
 
     /// Whether the application used the connection, so that errors may have been swallowed.

@@ -164,7 +164,7 @@ impl OpenTransaction {
         let (deadline, given_up) = (Instant::now() + left, Instant::now() + limit);
         let OpenTransaction { connection, cancellations, .. } = self;
         let connection = connection.as_mut().expect(HAS_ITS_CONNECTION);
-        let (mut holder, mut ended) = (None, false);
+        let mut holder = None;
         let result = {
             let mut work = pin!(work(connection.open()?));
             // A short wait is over before the answer.
@@ -180,8 +180,7 @@ impl OpenTransaction {
                             tokio::time::sleep_until((deadline + OVERDUE).into()).await;
                         }
                         while Instant::now() < given_up {
-                            // Set before it is sent: the statement may end before its answer arrives.
-                            let end = cancellations.end_wait(&pools.batches, process, || ended = true);
+                            let end = cancellations.end_wait(&pools.batches, process);
                             let _ = tokio::time::timeout_at(given_up.into(), end).await;
                             tokio::time::sleep(OVERDUE).await;
                         }
@@ -203,7 +202,8 @@ impl OpenTransaction {
             Some(Ok(_)) if connection.is_closed() => Err(DatabaseError::ConnectionLost(
                 "the cancellation of a statement that was overdue had no answer, so the connection was closed".into(),
             )),
-            Some(Err(error)) if error.is_lock_timeout() || (ended && errors::is_cancelled(&error)) => {
+            // Cancelled: at the deadline by us, or before it by the server's `statement_timeout`.
+            Some(Err(error)) if error.is_lock_timeout() || errors::is_cancelled(&error) => {
                 Err(DatabaseError::LockTimeout { waited: asked.elapsed(), holder })
             }
             Some(Err(error)) => {

@@ -37,11 +37,9 @@ pub(crate) struct Cancellations {
 
 impl Cancellations {
     /// Ends the statement of this process of the server if it waits for somebody. When that fails, it can be tried again.
-    /// `sending` is called before the cancellation is sent.
-    pub(crate) async fn end_wait(&mut self, pool: &PgPool, process: i32, sending: impl FnOnce()) {
+    pub(crate) async fn end_wait(&mut self, pool: &PgPool, process: i32) {
         match waiting(pool, process).await {
             Ok(Some(started)) => {
-                sending();
                 let pool = pool.clone();
                 self.sent = Some(tokio::spawn(async move { end(&pool, process, started).await }));
                 self.answered().await;
@@ -150,7 +148,7 @@ mod tests {
         sqlx::raw_sql(LOCK).execute(&mut *blocks).await.unwrap();
         let in_time = async {
             until_waiting(&pool, process).await;
-            Cancellations::default().end_wait(&pool, process, || {}).await;
+            Cancellations::default().end_wait(&pool, process).await;
         };
         let (waited, ()) = tokio::join!(sqlx::raw_sql(LOCK).execute(&mut *waits), in_time);
         let code = waited.unwrap_err().into_database_error().unwrap().code().unwrap().into_owned();

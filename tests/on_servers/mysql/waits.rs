@@ -11,6 +11,8 @@ struct Delayed {
     locks: LockManager,
     administrator: MySqlConnection,
     observer: MySqlConnection,
+    /// Counts the statements that wait for the table.
+    waiting: &'static str,
 }
 
 async fn millis(connection: &mut MySqlConnection) -> i64 {
@@ -24,16 +26,23 @@ impl Delayed {
         let url = server.url(DATABASE);
         let locks = LockManager::new(&Database::connect(&url).await.unwrap());
         let connect = async || MySqlConnection::connect(&url).await.unwrap();
-        Delayed { administrator: connect().await, observer: connect().await, locks, _server: server }
+        let (administrator, mut observer) = (connect().await, connect().await);
+        let version: String = sqlx::query_scalar("select version()").fetch_one(&mut observer).await.unwrap();
+        // MySQL's process list fails on a statement with binary values.
+        let waiting = match version.contains("MariaDB") {
+            true => "select count(*) from information_schema.processlist where state like '%table metadata lock%'",
+            false => {
+                "select count(*) from performance_schema.threads where processlist_state like '%table metadata lock%'"
+            }
+        };
+        Delayed { administrator, observer, waiting, locks, _server: server }
     }
 
     /// Sends it while the table is locked; the time of the server at the end of the delay, and the answer.
     async fn delays<T>(&mut self, request: impl Future<Output = T>) -> (SystemTime, T) {
         sqlx::raw_sql("lock tables tenure_lock write").execute(&mut self.administrator).await.unwrap();
         let delay = async {
-            let waiting =
-                "select count(*) from information_schema.processlist where state like '%table metadata lock%'";
-            while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut self.observer).await.unwrap() == 0 {}
+            while sqlx::query_scalar::<_, i64>(self.waiting).fetch_one(&mut self.observer).await.unwrap() == 0 {}
             let begun = millis(&mut self.observer).await;
             let mut now = begun;
             while now < begun + 100 {

@@ -90,6 +90,20 @@ async fn connection_exhaustion_is_reported_and_recovers() {
     assert!(update.version() > Version::FIRST);
 }
 
+/// As an operator sets it for a role.
+#[tokio::test]
+async fn statement_timeout_that_ends_a_wait_is_a_lock_timeout() {
+    let server = Postgres::start().unwrap();
+    let (db, accounts) = open(&server).await;
+    let mut first = db.begin().await.unwrap();
+    accounts.find(&mut first, &"a".into(), LockMode::PessimisticWrite).await.unwrap().unwrap();
+    let mut second = db.begin_within(Wait::Within(Duration::from_secs(60))).await.unwrap();
+    sqlx::raw_sql("set local statement_timeout = '50ms'").execute(second.postgres().unwrap()).await.unwrap();
+    let refused = accounts.find(&mut second, &"a".into(), LockMode::PessimisticWrite).await.unwrap_err();
+    let Error::Database(DatabaseError::LockTimeout { waited, .. }) = refused else { panic!("{refused:?}") };
+    assert!(waited < Duration::from_secs(30), "it waited {waited:?} although the server ends it after 50 ms");
+}
+
 #[tokio::test]
 async fn statement_timeout_rolls_back_the_transaction() {
     let server = Postgres::start().unwrap();
