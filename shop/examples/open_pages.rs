@@ -32,6 +32,8 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// The customers and operators of the demo.
 const PEOPLE: [&str; 5] = ["minji", "lee", "emma", "park", "olivia"];
+/// The first of them are customers.
+const CUSTOMERS: usize = 3;
 /// The script's interval, with its jitter.
 const PACE_MS: u64 = 2_000;
 const JITTER_MS: u64 = 500;
@@ -97,7 +99,7 @@ async fn seed(db: &Database, count: usize) -> Outcome<Vec<OrderNo>> {
             let receiver = Receiver { name: "김민지".into(), phone: "010-0000-1234".into() };
             let address = Address { postal_code: "06236".into(), line1: "테헤란로 1".into(), line2: String::new() };
             let lines = vec![OrderLine::new(1, "주전자 1.5L", Money::won(9_000 + at as i64 % 50_000), 1)?];
-            let (member, name) = [("minji", "김민지"), ("lee", "Lee Junho"), ("emma", "Emma")][at % 3];
+            let (member, name) = [("minji", "김민지"), ("lee", "Lee Junho"), ("emma", "Emma")][at % CUSTOMERS];
             let placed = now - SignedDuration::from_secs(at as i64 * 60);
             let shipping = ShippingInfo::new(receiver, address, "").map_err(|wrong| format!("{wrong:?}"))?;
             let mut order = Order::place(no.clone(), MemberId::new(member)?, name, shipping, lines, placed)?;
@@ -159,11 +161,13 @@ async fn measure(
     let counts = Arc::new(Counts::default());
     let mut pages = Vec::new();
     for (at, cookie) in cookies.into_iter().enumerate() {
-        // The demo's operators see all orders.
-        let path = match at % 10 {
-            0..4 => question(&client, base, &cookie, &format!("/orders?page={}", 1 + at % 7)).await?,
-            4..8 => format!("/orders/{}/now?page=order&v=1", numbers[at % 300.min(numbers.len())]),
-            _ => format!("/orders/{}/now", numbers[at % 300.min(numbers.len())]),
+        // The demo's operators see all orders, and each customer those that were seeded for them.
+        let own = if at % PEOPLE.len() < CUSTOMERS { at - at % CUSTOMERS + at % PEOPLE.len() } else { at };
+        let no = &numbers[own % 300.min(numbers.len())];
+        let path = match at / PEOPLE.len() % 5 {
+            0 | 1 => question(&client, base, &cookie, &format!("/orders?page={}", 1 + at % 7)).await?,
+            2 | 3 => format!("/orders/{no}/now?page=order&v=1"),
+            _ => format!("/orders/{no}/now"),
         };
         let (client, url, counts) = (client.clone(), format!("{base}{path}"), counts.clone());
         pages.push(tokio::spawn(asks(client, url, cookie, at as u64, counts)));

@@ -103,6 +103,11 @@ pub fn router() -> Router<Shop> {
         .method_not_allowed_fallback(|frame: Frame| async { problem::method_not_allowed(frame) })
 }
 
+/// What a page says when it is left.
+pub fn leaving() -> Router<Shop> {
+    Router::new().route("/orders/{no}/left", post(now::left))
+}
+
 /// The style sheet, the font and the icons, which need no session.
 pub fn assets() -> Router<Shop> {
     Router::new()

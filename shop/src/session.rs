@@ -165,7 +165,7 @@ async fn read(door: &Door, parts: &Parts, body: Body) -> Result<Body, Response> 
 /// Heartbeats, and what belongs to them: they show that a page is open, and not that the person is active.
 fn is_of_the_page_itself(parts: &Parts) -> bool {
     let path = parts.uri.path();
-    parts.method == Method::POST && (path.ends_with("/beat") || path.starts_with("/tenure/"))
+    parts.method == Method::POST && (path.ends_with("/beat") || path.ends_with("/left") || path.starts_with("/tenure/"))
 }
 
 /// The question what is new, which pages ask every few seconds by themselves.

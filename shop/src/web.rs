@@ -42,6 +42,7 @@ pub fn app(shop: Shop, settings: Settings) -> Router {
     // A page that is left may close its connection before the answer.
     let leaving = Router::new()
         .nest("/tenure", tenure_web::leases::router(shop.locks().clone()))
+        .merge(pages::leaving())
         .layer(from_fn_with_state(door.clone(), session::identify))
         .layer(from_fn(tenure_web::leases::to_its_end));
     // A step of a story is made to its end.

@@ -13,7 +13,7 @@ const ALARM = 2; // One question without an answer need not alarm a person.
 
 /** Asks what is new about an element with `data-now`, and tells each other answer. */
 export function watch(element, hear = () => {}) {
-	const { now } = element.dataset;
+	const { now, left } = element.dataset;
 	if (!now) return;
 	const main = element.closest("main") ?? document.body;
 	const strip = main.querySelector("[data-tenure-live]");
@@ -40,7 +40,10 @@ export function watch(element, hear = () => {}) {
 			return;
 		}
 		const fresh = Object.assign(document.createElement("template"), { innerHTML: html });
-		if (slot.innerHTML !== fresh.innerHTML) slot.replaceChildren(fresh.content);
+		if (slot.innerHTML === fresh.innerHTML) return;
+		// A place does not become lower: what is below it stays where a finger may be.
+		slot.style.minHeight = `${slot.getBoundingClientRect().height}px`;
+		slot.replaceChildren(fresh.content);
 	}
 
 	/** The state of the page, and of the connection: paused, signed out, or over, when there is nothing to see any more. */
@@ -99,7 +102,11 @@ export function watch(element, hear = () => {}) {
 	part("retry").addEventListener("click", look);
 	for (const type of ["online", "focus", "pageshow"]) addEventListener(type, look);
 	for (const type of ["visibilitychange", "resume"]) document.addEventListener(type, look);
-	addEventListener("pagehide", () => clearTimeout(timer));
+	addEventListener("pagehide", () => {
+		clearTimeout(timer);
+		// Nobody looks here any more. A page that comes back asks, and so says that somebody does.
+		if (left) navigator.sendBeacon(left, new URLSearchParams({ csrf: document.querySelector("[name=csrf]")?.value ?? "" }));
+	});
 	// Not at once: the page is newer than what the server may answer.
 	timer = setTimeout(look, FIRST_MS + Math.random() * JITTER_MS);
 }

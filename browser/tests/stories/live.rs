@@ -70,7 +70,7 @@ async fn open_form_names_the_author_of_a_change() {
     park.goes_to(SHIPPING).await;
     park.types("[name=message]", "Ring twice").await;
     minji.sees("#shipping[data-tenure-state=refused]").await;
-    assert!(minji.reads("[data-tenure-status]").await.contains("박서연 has been editing"));
+    assert!(minji.reads("[data-tenure-status]").await.contains("Somebody at the shop has been editing"));
     saves(&park).await;
     minji.sees("main[data-state=OE-25] #shipping[data-tenure-state=moved]").await;
     assert!(minji.reads("[data-tenure-status]").await.contains("박서연 changed the shipping details"));

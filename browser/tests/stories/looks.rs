@@ -27,7 +27,7 @@ async fn a_conflict_counts_the_choices_that_are_left_and_saves_none_unmade() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     two_messages_met(&story, &minji, "Ring twice").await;
-    minji.waits_until("document.querySelector('.left').textContent === '1 of 1 still to decide'").await;
+    minji.waits_until("document.querySelector('.left')?.textContent === '1 of 1 still to decide'").await;
     minji.photo("conflict-choices").await;
     minji.clicks("[data-tenure-action=save]").await;
     assert!(
@@ -39,7 +39,7 @@ async fn a_conflict_counts_the_choices_that_are_left_and_saves_none_unmade() {
     );
     minji.presses(Key::Space).await;
     minji.clicks(OWN).await;
-    minji.waits_until("document.querySelector('.left').textContent === 'Everything is decided.'").await;
+    minji.waits_until("document.querySelector('.left')?.textContent === 'Everything is decided.'").await;
     saves(&minji).await;
     assert_eq!(minji.reads("dd.typed").await, "Ring twice");
 }
@@ -147,4 +147,73 @@ async fn text_is_in_the_font_of_the_shop_in_both_languages() {
     reader.waits_until("document.fonts.status === 'loaded'").await;
     assert!(reader.finds::<bool>("document.fonts.check('16px \"Shop Sans\"', '가나다 abc 123')").await);
     assert_eq!(reader.complaints().await, [""; 0]);
+}
+
+/// Each state of the page of a conflict, and of an earlier version: words, accessibility, a picture.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_kind_of_conflict_has_words_a_picture_and_no_barrier() {
+    const SAME: &str = "The same words";
+    let mut found = Vec::new();
+    for language in ["en", "ko"] {
+        let story = Story::begin().await;
+        let (minji, park) = (story.reader_of(language).await, story.person("park").await);
+        minji.sign_in("minji").await;
+        let (order, shipping) = (format!("/orders/{ORDER}"), format!("/orders/{ORDER}/shipping"));
+        let meets = async |hers: &[(&str, &str)], other: &Person, his: &[(&str, &str)]| {
+            minji.gets_nothing_from(&[]).await;
+            minji.goes_to(&shipping).await;
+            minji.sees("#shipping[data-tenure-state=free]").await;
+            minji.gets_nothing_from(&["*/beat?*"]).await;
+            other.goes_to(&shipping).await;
+            for (field, text) in his {
+                other.types(field, text).await;
+            }
+            saves(other).await;
+            for (field, text) in hers {
+                minji.types(field, text).await;
+            }
+            minji.clicks("[data-tenure-action=save]").await;
+        };
+        let mut looks = async |state: &str, more: &str| {
+            // The page before may have the state of the answer already.
+            minji.sees(&format!("main[data-state={state}]:not(:has(#shipping))")).await;
+            for (screen, width, height) in [("phone", 390, 844), ("desktop", 1280, 900)] {
+                minji.has_a_screen_of(width, height, 1).await;
+                minji.photo(&format!("{language}-{state}{more}-{screen}")).await;
+                found.extend(minji.violations(&format!("{state}{more}, {language}, {screen}")).await);
+            }
+        };
+        meets(&[("[name=message]", SAME)], &park, &[("[name=message]", SAME)]).await;
+        looks("CP-3", "").await;
+        meets(&[("[name='address.line1']", "Sejong-daero 9")], &park, &[("[name=message]", "Ring twice")]).await;
+        looks("CP-1", "").await;
+        meets(&[("[name=message]", "Ring once")], &park, &[("[name=message]", "Do not ring")]).await;
+        looks("CP-2", "").await;
+        // A third save while she chooses.
+        park.goes_to(&shipping).await;
+        park.types("[name=message]", "Knock").await;
+        saves(&park).await;
+        minji.clicks(OWN).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.waits_until("document.querySelector('main').innerText.includes('Knock')").await;
+        looks("CP-2", "-again").await;
+        let own = story.person("minji").await;
+        meets(&[("[name=message]", "Here")], &own, &[("[name=message]", "There")]).await;
+        looks("CP-11", "").await;
+        meets(&[("[name=message]", "Too late")], &park, &[("[name=message]", "In time")]).await;
+        park.goes_to(&order).await;
+        park.clicks("form[action$='/start-shipping'] button").await;
+        park.sees(".flash").await;
+        minji.clicks(OWN).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        looks("CP-4", "").await;
+        minji.goes_to(&format!("{order}/history/2")).await;
+        looks("HI-1", "").await;
+        minji.goes_to(&format!("{order}/history/2?with=4")).await;
+        looks("HI-2", "").await;
+        minji.goes_to(&format!("{order}/history/99")).await;
+        looks("HI-3", "").await;
+        assert_eq!(minji.complaints().await, [""; 0]);
+    }
+    assert!(found.is_empty(), "{} of:\n{}", found.len(), found.join("\n"));
 }

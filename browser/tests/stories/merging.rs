@@ -70,9 +70,10 @@ async fn form_of_another_order_shows_the_text_and_a_way_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn comparison_says_who_is_editing_now_and_waits_for_the_end() {
     let story = Story::begin().await;
-    for (language, told) in
-        [("en", "As soon as that is over, you can save here."), ("ko", "끝나면 여기에서 저장할 수 있습니다.")]
-    {
+    for (language, who, told) in [
+        ("en", "Somebody at the shop", "As soon as that is over, you can save here."),
+        ("ko", "상점 담당자", "끝나면 여기에서 저장할 수 있습니다."),
+    ] {
         let minji = at_the_address(&story, "minji", language).await;
         let park = at_the_address(&story, "park", language).await;
         park.types("[name=message]", &format!("Theirs {language}")).await;
@@ -84,7 +85,7 @@ async fn comparison_says_who_is_editing_now_and_waits_for_the_end() {
         park.edits_the_order().await;
         minji.sees("[data-tenure-banner] [data-tenure-action=retry]").await;
         let said = minji.reads("[data-tenure-status]").await;
-        assert!(said.contains("박서연") && said.ends_with(told), "{said}");
+        assert!(said.contains(who) && said.ends_with(told), "{said}");
         let about_saving =
             "[...document.querySelectorAll('[data-tenure-action=save]')].map((e) => e.checkVisibility())";
         assert_eq!(minji.finds::<Vec<bool>>(about_saving).await, [false, false], "the button, and what it does");

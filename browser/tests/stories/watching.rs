@@ -79,6 +79,146 @@ async fn asks_twice(person: &Person) {
     person.waits_until(&format!("{ANSWERS} >= {}", before + 2)).await;
 }
 
+/// From the answer to a save, or to what leads away from a page, until this is true on another screen: in the pages, by the machine's clock.
+struct Stopwatch<'a>(&'a Person);
+
+impl<'a> Stopwatch<'a> {
+    async fn waits_for(person: &'a Person, expression: &str) -> Stopwatch<'a> {
+        let look = format!("() => window.seen ??= ({expression}) ? Date.now() : null");
+        let all = "{ subtree: true, childList: true, attributes: true }";
+        let observe = format!("new MutationObserver({look}).observe(document.querySelector('main'), {all})");
+        person.finds::<()>(&format!("(window.seen = null, {observe}, null)")).await;
+        Stopwatch(person)
+    }
+
+    /// The next page of the other begins when the answer is there.
+    async fn since_the_page_of(self, other: &Person) -> f64 {
+        self.0.waits_until("window.seen").await;
+        self.0.finds::<f64>("window.seen").await - other.finds::<f64>("performance.timeOrigin").await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_seen_on_another_screen_within_five_seconds() {
+    let story = Story::begin().await;
+    let (minji, park, olivia) = (story.person("minji").await, story.person("park").await, story.person("olivia").await);
+    let mut took = Vec::new();
+    for round in 0..3 {
+        minji.goes_to(&format!("{}/shipping", order(ORDER))).await;
+        minji.types("[name=message]", &format!("Ring {round} times")).await;
+        minji.sees("form[data-tenure-state=held]").await;
+        opens(&park, "/orders").await;
+        opens(&olivia, &order(ORDER)).await;
+        let list = Stopwatch::waits_for(&park, "document.querySelector('[data-state=OL-8]')").await;
+        let page = Stopwatch::waits_for(&olivia, "document.querySelector('.toast a')").await;
+        saves(&minji).await;
+        took.push(list.since_the_page_of(&minji).await);
+        took.push(page.since_the_page_of(&minji).await);
+    }
+    assert!(took.iter().all(|ms| *ms <= 5_000.0), "milliseconds: {took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_is_not_said_to_look_any_more() {
+    let story = Story::begin().await;
+    let (park, olivia) = (story.person("park").await, story.person("olivia").await);
+    opens(&park, &order(ORDER)).await;
+    let nobody = "!document.querySelector('.people')";
+    let mut took = Vec::new();
+    for path in [order(ORDER), format!("{}/shipping", order(ORDER))] {
+        olivia.goes_to(&path).await;
+        park.sees(".people .face").await;
+        let gone = Stopwatch::waits_for(&park, nobody).await;
+        olivia.clicks("header .brand").await;
+        olivia.waits_until("location.pathname === '/orders'").await;
+        took.push(gone.since_the_page_of(&olivia).await);
+    }
+    // Two seconds in which a reload would ask, the pause between two questions, and the snapshot; without the goodbye it was 12 to 16 s.
+    assert!(took.iter().all(|ms| *ms <= 7_000.0), "milliseconds: {took:?}");
+    // Back, out of the browser's memory.
+    olivia.goes_back().await;
+    park.sees(".people .face").await;
+    olivia.opens_a_tab().await;
+    olivia.turns_to_tab(0).await;
+    olivia.closes_this_tab().await;
+    park.waits_until(nobody).await;
+}
+
+/// Where things are that a finger may be about to touch.
+async fn places(person: &Person, things: &[&str]) -> Vec<f64> {
+    let mut found = Vec::new();
+    for css in things {
+        found.push(place(person, css).await);
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_moves_under_a_finger_on_a_phone() {
+    for language in ["en", "ko"] {
+        let story = Story::begin().await;
+        let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
+        let (park, hers) = (story.reader_of(language).await, story.reader_of(language).await);
+        for (person, login, width) in [(&park, "park", 390), (&hers, "minji", 360)] {
+            person.sign_in(login).await;
+            person.has_a_screen_of(width, 844, 2).await;
+        }
+        let list = ["tbody tr:nth-child(2)", "tbody tr:last-child"];
+        opens(&park, "/orders").await;
+        opens(&hers, "/orders").await;
+        let (in_the_list, in_her_list) = (places(&park, &list).await, places(&hers, &list).await);
+        minji.edits_the_order().await;
+        park.sees(&format!("{ROW} [data-state=OL-2] .face")).await;
+        hers.sees(&format!("{ROW} [data-state=OL-4] .face")).await;
+        assert_eq!(places(&park, &list).await, in_the_list);
+        assert_eq!(places(&hers, &list).await, in_her_list);
+        park.photo(&format!("{language}-phone-list-editing")).await;
+        hers.photo(&format!("{language}-phone-list-mine")).await;
+        minji.gets_heartbeats_through(false).await;
+        story.clock.advance(Duration::from_secs(151));
+        park.sees(&format!("{ROW} [data-state=OL-6]")).await;
+        assert_eq!(places(&park, &list).await, in_the_list);
+        hers.sees(&format!("{ROW} [data-state=OL-4].silent")).await;
+        assert_eq!(places(&hers, &list).await, in_her_list);
+        hers.photo(&format!("{language}-phone-list-own-silent")).await;
+        minji.types("[name=message]", "Ring twice").await;
+        saves(&minji).await;
+        park.sees(&format!("{ROW} [data-state=OL-8] + a")).await;
+        assert_eq!(places(&park, &list).await, in_the_list);
+        park.photo(&format!("{language}-phone-list-changed")).await;
+        minji.gets_heartbeats_through(true).await;
+
+        let page = [START, "#note h2"];
+        opens(&park, &order(ORDER)).await;
+        let on_the_page = places(&park, &page).await;
+        opens(&olivia, &order(ORDER)).await;
+        park.sees(".people .face").await;
+        minji.edits_the_order().await;
+        park.sees("main[data-state=OV-2] .line .face").await;
+        assert_eq!(places(&park, &page).await, on_the_page);
+        park.photo(&format!("{language}-phone-order-editing")).await;
+
+        let console = ["tbody tr:last-child", ".foot"];
+        olivia.goes_to("/orders").await;
+        park.clicks(EDIT).await;
+        park.sees("main[data-state=LP-1][data-live=on] .banner .face").await;
+        let waiting = places(&park, &[".buttons"]).await;
+        park.photo(&format!("{language}-phone-waiting")).await;
+        hers.goes_to("/orders").await;
+        olivia.has_a_screen_of(390, 844, 2).await;
+        opens(&olivia, "/locks").await;
+        let in_the_console = places(&olivia, &console).await;
+        minji.types("[name=message]", "Ring three times").await;
+        saves(&minji).await;
+        park.sees("main[data-state=LP-6]").await;
+        assert_eq!(places(&park, &[".buttons"]).await, waiting);
+        park.photo(&format!("{language}-phone-waiting-free")).await;
+        olivia.sees("td [data-state=AC-5]").await;
+        assert_eq!(places(&olivia, &console).await, in_the_console);
+        olivia.photo(&format!("{language}-phone-console-ended")).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn list_shows_that_an_order_is_free_again() {
     let story = Story::begin().await;

@@ -11,6 +11,8 @@ use crate::domain::{Member, OrderNo};
 
 /// The time without a question after which a page counts as left: two questions may be missed.
 const GONE: Duration = Duration::from_secs(12);
+/// The same after a page has said that it is left: a reload, and the next page about the order, ask within it.
+const PARTING: Duration = Duration::from_secs(2);
 /// The maximum number of orders, and of viewers of one. Those beyond are not shown.
 const MOST: usize = 10_000;
 const MOST_OF_ONE: usize = 200;
@@ -48,6 +50,13 @@ impl Viewers {
         }
         others
     }
+
+    /// Notes that a page of this member was left. Their other pages go on asking.
+    pub(crate) fn leave(&self, no: &OrderNo, member: &Member, now: Duration) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = all.get_mut(no).into_iter().flatten().filter(|(person, _)| person.owner.id == member.id().as_str());
+        own.for_each(|(_, at)| *at = (*at).min((now + PARTING).saturating_sub(GONE)));
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +83,26 @@ mod tests {
         assert_eq!(names(&viewers.look(&no, &member("minji"), at(14))), ["park"], "she has left");
         let other = OrderNo::new("2").expect("a number");
         assert_eq!(viewers.look(&other, &member("minji"), at(14)), []);
+    }
+
+    #[test]
+    fn who_leaves_is_gone_after_a_reload_would_have_asked_and_nobody_else_is() {
+        let (viewers, no) = (Viewers::default(), OrderNo::new("1").expect("a number"));
+        let at = |ms: u64| Duration::from_millis(1_000_000 + ms);
+        for id in ["park", "olivia"] {
+            viewers.look(&no, &member(id), at(0));
+        }
+        viewers.leave(&no, &member("park"), at(100));
+        viewers.leave(&no, &member("lee"), at(100));
+        viewers.leave(&OrderNo::new("2").expect("a number"), &member("olivia"), at(100));
+        assert_eq!(names(&viewers.look(&no, &member("minji"), at(1_000))), ["olivia", "park"]);
+        assert_eq!(names(&viewers.look(&no, &member("minji"), at(2_100))), ["olivia"]);
+        // A reload, or a page that comes back.
+        viewers.look(&no, &member("park"), at(2_200));
+        assert_eq!(names(&viewers.look(&no, &member("minji"), at(9_000))), ["olivia", "park"]);
+        // A late goodbye of a page that was gone already makes nobody look again.
+        viewers.leave(&no, &member("olivia"), at(60_000));
+        assert_eq!(names(&viewers.look(&no, &member("minji"), at(60_000))), [""; 0]);
     }
 
     #[test]

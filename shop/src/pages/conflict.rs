@@ -114,11 +114,11 @@ impl ConflictPage {
 /// 409: the version that the person saw is not the current one.
 pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, conflict: &VersionConflict) -> Response {
     let Visit { frame, member } = visit;
+    let Some(actual) = conflict.actual else { return gone(frame, attempt) };
     let view = match shop.order(&member, attempt.no).await {
         Ok(view) => view,
         Err(refusal) => return refusal::plain(frame, refusal),
     };
-    let Some(actual) = conflict.actual else { return gone(frame, attempt) };
     let (t, is_note) = (frame.t, attempt.what == What::SaveNote);
     let order: Option<&Order> = (!is_note).then_some(&view.order);
     let has_mine = !matches!(attempt.what, What::StartShipping | What::Cancel);

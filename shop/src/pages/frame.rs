@@ -11,6 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{Html as HtmlBody, IntoResponse, Response};
 use jiff::Timestamp;
 use tenure::Owner;
+use tenure::lease::Holder;
 use tenure::version::Change;
 use tenure_web::csrf::CsrfToken;
 use tenure_web::sent::is_script;
@@ -128,6 +129,20 @@ impl Frame {
     /// Whether that is the viewer.
     pub(crate) fn is_me(&self, owner: &Owner) -> bool {
         self.member.as_ref().is_some_and(|member| member.id().as_str() == owner.id)
+    }
+
+    /// The holder of an order as the viewer sees them. One rule for who works on an order and who looks at it: customers see the staff as
+    /// one, operators see names. Who has changed an order is named to everybody who may see it.
+    pub(crate) fn sees(&self, mut holder: Holder) -> Holder {
+        if !self.is_operator() && !self.is_me(&holder.owner) {
+            holder.owner = self.staff();
+        }
+        holder
+    }
+
+    /// Anybody of the shop, for customers.
+    pub(crate) fn staff(&self) -> Owner {
+        Owner::new("", self.t.of_the_shop())
     }
 
     /// The latest of these changes: author, command and time.

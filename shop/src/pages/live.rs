@@ -27,11 +27,13 @@ pub(super) struct Said {
 
 /// Who has it open, and whether somebody is there.
 pub(super) fn holder(f: &Frame, shop: &Shop, holder: &Holder) -> Html {
-    let (t, owner) = (f.t, &holder.owner);
-    if f.is_me(owner) {
-        return t.held_by_you(f.at(holder.since));
-    }
+    let (t, owner, is_me) = (f.t, &holder.owner, f.is_me(&holder.owner));
     match holder.presence() {
+        Presence::Unreachable if is_me => {
+            let free = free_at(holder, &shop.locks().policy(holder.key.kind()));
+            t.own_page_silent(f.at(holder.last_active), f.at(free))
+        }
+        _ if is_me => t.held_by_you(f.at(holder.since)),
         Presence::Idle => t.idle_since(owner, f.at(holder.last_input)),
         Presence::Unreachable => {
             let free = free_at(holder, &shop.locks().policy(holder.key.kind()));
@@ -50,6 +52,11 @@ pub(super) fn presence(holder: &Holder) -> &'static str {
     }
 }
 
+/// The same of one's own page: a page that does not answer is nobody who edits.
+fn own_class(holder: &Holder) -> &'static str {
+    if holder.presence() == Presence::Unreachable { "silent" } else { "mine" }
+}
+
 /// The verdict of a page without a form.
 pub(super) fn verdict(me: &Owner, state: OrderState, holders: Vec<Holder>) -> Verdict<OrderState> {
     decide(me, Facts::of_a_look((!state.is_changeable()).then_some(state), holders))
@@ -57,8 +64,8 @@ pub(super) fn verdict(me: &Owner, state: OrderState, holders: Vec<Holder>) -> Ve
 
 /// The cell of an order in the list: who is editing it.
 pub(super) fn editing(f: &Frame, shop: &Shop, me: &Owner, state: OrderState, holders: Vec<Holder>) -> Said {
-    match verdict(me, state, holders) {
-        Verdict::Elsewhere { holder: own, .. } => chip("OL-4", "mine", &own.owner, holder(f, shop, &own)),
+    match verdict(me, state, holders.into_iter().map(|holder| f.sees(holder)).collect()) {
+        Verdict::Elsewhere { holder: own, .. } => chip("OL-4", own_class(&own), &own.owner, holder(f, shop, &own)),
         Verdict::Taken { holder: other, .. } => {
             let of = presence(&other);
             let state = match of {
@@ -149,7 +156,11 @@ pub(super) fn line(f: &Frame, shop: &Shop, verdict: &Verdict<OrderState>, freed:
         ))
     };
     match verdict {
-        Verdict::Elsewhere { holder, .. } => Said { state: "OV-3", html: of(holder, "mine", t.you_edit_elsewhere()) },
+        Verdict::Elsewhere { holder, .. } => {
+            let class = own_class(holder);
+            let more = if class == "silent" { t.own_page_gone() } else { t.you_edit_elsewhere() };
+            Said { state: "OV-3", html: of(holder, class, more) }
+        }
         Verdict::Taken { holder, .. } => {
             Said { state: "OV-2", html: of(holder, presence(holder), t.others_can_read()) }
         }
@@ -173,7 +184,7 @@ pub(super) fn changed(f: &Frame, known: &Known, shown: Option<Version>, change: 
 /// Who else looks at the page: their signs, and their names for all. Customers see that somebody of the shop does.
 pub(super) fn people(f: &Frame, state: &str, others: &[Person], holders: &[Holder]) -> Html {
     let t = f.t;
-    let staff = Owner::new("", t.of_the_shop());
+    let staff = f.staff();
     let mut seen: Vec<&Owner> = Vec::new();
     // Who edits it is said already.
     let edits = |person: &&Person| holders.iter().any(|holder| holder.owner.id == person.owner.id);

@@ -98,15 +98,18 @@ struct Words {
 impl Words {
     fn new(f: &Frame, shop: &Shop, what: What, no: &OrderNo, holder: &Holder) -> Words {
         let (t, is_me, since) = (f.t, f.is_me(&holder.owner), f.at(holder.since));
+        let is_silent = holder.presence() == Presence::Unreachable;
         let title = match what {
             What::StartShipping => t.ship_locked_title(no),
             What::Cancel => t.cancel_locked_title(no),
+            _ if is_me && is_silent => t.locked_title_silent(no),
             _ if is_me => t.locked_title_self(no),
             _ => t.locked_title(no),
         };
         let who = match (is_me, what) {
             (true, What::StartShipping) => t.ship_locked_self(since),
             (true, What::Cancel) => t.cancel_locked_self(since),
+            (true, _) if is_silent => t.held_self_silent(since),
             (true, _) => t.held_self(since),
             (false, What::StartShipping) => t.ship_locked_what(&holder.owner, since),
             (false, What::Cancel) => t.cancel_locked_what(&holder.owner, since),
@@ -181,7 +184,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         Ok(view) => view,
         Err(refusal) => return refusal::plain(frame, refusal),
     };
-    let is_me = frame.is_me(&holder.owner);
+    let (is_me, holder) = (frame.is_me(&holder.owner), frame.sees(holder));
     let words = Words::new(&frame, shop, attempt.what, attempt.no, &holder);
     let free_in = shop.free_in(&holder);
     let page = LockedPage {

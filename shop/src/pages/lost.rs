@@ -72,7 +72,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     let moved = attempt.seen.map(|seen| seen.version()).filter(|seen| *seen != now);
     let mut has_text = !typed.is_blank();
     let style = Style { t, mistakes: &[], own: false, readonly: true };
-    let held_now = view.holder.as_ref();
+    let held_now = view.holder.clone().map(|holder| frame.sees(holder));
+    let held_now = held_now.as_ref();
     let (state, title, mut said) = reason(&frame, attempt.no, no_lock, held_now, moved.is_some());
     // A form that was sent twice is in the order already; added lines are there under their own numbers.
     let added = new_line_inputs(style, typed).len();

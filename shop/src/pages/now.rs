@@ -6,12 +6,13 @@
 //! | `/orders/{no}/now?page=order&v=7` | the page of an order, rendered at version 7 |
 //! | `/orders/{no}/now?page=open-edit&v=7` | the page that says who holds the order, after an attempt of this kind |
 //! | `/orders/{no}/note/now` | the form of its note |
+//! | `POST /orders/{no}/left` | a page about an order, when it is left |
 //! | `/now/orders?o=7.2026-000300&o=…` | the list: each order with its version |
 //! | `/now/locks?l=42.Order.2026-000300&l=…` | the console: each lease with its generation, its type and its id |
 
 use axum::extract::{FromRequestParts, Query, State};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use tenure::lease::Holder;
 use tenure::{LockKey, Version, VersionToken};
@@ -24,6 +25,7 @@ use super::frame::Frame;
 use super::live::{self, Said};
 use super::locked;
 use super::order::Number;
+use super::posted::Posted;
 use super::refusal::What;
 use crate::domain::{Member, Note, Order, OrderNo};
 use crate::texts::Html;
@@ -79,12 +81,12 @@ pub(super) async fn order(
 ) -> Response {
     let query = Fields::sent(query);
     let told = async {
-        let now = shop.order_now(&member, &no).await?;
+        let mut now = shop.order_now(&member, &no).await?;
+        let people = people(&f, &shop, &member, &no, query.text("page"), &now.holders);
+        now.holders = now.holders.into_iter().map(|holder| f.sees(holder)).collect();
         let (known, me) = (&now.known, member.owner());
         let told = Now::new(&me, Some(VersionToken::<Order>::new(&no, known.version)), &now.holders);
-        let told = told
-            .state(known.state.code())
-            .slot("people", people(&f, &shop, &member, &no, query.text("page"), &now.holders));
+        let told = told.state(known.state.code()).slot("people", people);
         let shown = shown(&query);
         let is_changed = shown.is_some_and(|shown| shown != known.version);
         let change = if is_changed { shop.made(&no, known).await? } else { None };
@@ -135,6 +137,12 @@ async fn note_line(f: &Frame, shop: &Shop, member: &Member, no: &OrderNo, shown:
     let editors = live::note_editors(f, &now.holders);
     let is_old = shown.parse().is_ok_and(|shown: i64| shown != version);
     Ok(if is_old { Html::trusted(format!("{}{editors}", live::note_changed(f))) } else { editors })
+}
+
+/// POST /orders/{no}/left
+pub(super) async fn left(State(shop): State<Shop>, Number(no): Number, posted: Posted) -> StatusCode {
+    shop.looks_away(&posted.visit.member, &no);
+    StatusCode::NO_CONTENT
 }
 
 /// GET /orders/{no}/note/now

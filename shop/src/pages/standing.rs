@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::{
     LockPolicy, Owner,
-    lease::{Holder, LeaseLossReason},
+    lease::{Holder, LeaseLossReason, Presence},
 };
 use tenure_web::beat::HeartbeatResponse;
 use tenure_web::verdict::{Moved, Saving, Verdict};
@@ -87,6 +87,13 @@ pub(crate) struct Standing {
 impl Standing {
     /// The state of this form, for the viewer.
     pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
+        let taken = match verdict {
+            Verdict::Taken { holder, ended } => {
+                Some(Verdict::Taken { holder: f.sees(holder.clone()), ended: ended.clone() })
+            }
+            _ => None,
+        };
+        let verdict = taken.as_ref().unwrap_or(verdict);
         let (state, said) = words(f, kind, verdict);
         let actions = actions(kind, verdict);
         let told = HeartbeatResponse::new(me, verdict).under(&kind.policy());
@@ -164,6 +171,11 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
         Verdict::Editing { .. } => ("OE-1", t.you_edit().into()),
         Verdict::Outdated { moved, .. } => ("OE-25", t.standing_outdated(who(f, kind, moved))),
+        Verdict::Elsewhere { holder, ended: None | Some(LeaseLossReason::Unknown) }
+            if holder.presence() == Presence::Unreachable =>
+        {
+            ("LP-16", t.standing_silent(f.at(holder.since), f.at(holder.last_active)))
+        }
         Verdict::Elsewhere { holder, ended: None | Some(LeaseLossReason::Unknown) } => {
             ("LP-16", t.standing_elsewhere(f.at(holder.since)))
         }

@@ -55,9 +55,17 @@ where
         }
     }
     if let Some(search) = asked.search {
-        let like = pattern(search);
-        select.push(" and (lower(no) like ").push_bind(like.clone());
-        select.push(" escape '!' or lower(orderer_name) like ").push_bind(like).push(" escape '!')");
+        // SQLite's `lower` knows the letters of ASCII alone.
+        let (is_like, pattern, end) = match D::NAME {
+            <sqlx::Sqlite as sqlx::Database>::NAME => ("glob", glob(search), ""),
+            _ => ("like", like(search), " escape '!'"),
+        };
+        for (at, column) in ["no", "orderer_name"].into_iter().enumerate() {
+            let column = if end.is_empty() { column.to_owned() } else { format!("lower({column})") };
+            select.push(if at == 0 { " and (" } else { " or " }).push(format!("{column} {is_like} "));
+            select.push_bind(pattern.clone()).push(end);
+        }
+        select.push(")");
     }
     if let Some(among) = asked.among {
         select.push(if among.is_empty() { " and 1 = 0" } else { " and no in (" });
@@ -74,9 +82,20 @@ where
 }
 
 /// Contains this text, in upper or lower case.
-fn pattern(search: &str) -> String {
+fn like(search: &str) -> String {
     let escaped = search.to_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
     format!("%{escaped}%")
+}
+
+/// The same for SQLite: each letter stands for itself in both cases.
+fn glob(search: &str) -> String {
+    let one = |c: char| {
+        let cases = [c.to_lowercase().to_string(), c.to_uppercase().to_string()];
+        let others: String =
+            cases.into_iter().filter(|case| case.chars().count() == 1 && *case != c.to_string()).collect();
+        if others.is_empty() && !matches!(c, '*' | '?' | '[') { c.to_string() } else { format!("[{c}{others}]") }
+    };
+    format!("*{}*", search.chars().map(one).collect::<String>())
 }
 
 #[cfg(test)]
@@ -85,7 +104,8 @@ mod tests {
 
     #[test]
     fn signs_of_patterns_mean_themselves() {
-        assert_eq!(pattern("100%_Tea!"), "%100!%!_tea!!%");
+        assert_eq!(like("100%_Tea!"), "%100!%!_tea!!%");
+        assert_eq!(glob("1*[É]?ß가"), "*1[*][[][Éé]][?]ß가*");
     }
 
     #[test]

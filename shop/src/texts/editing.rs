@@ -43,6 +43,10 @@ texts! {
 
     locked_title(no): "Somebody is editing order {no}", "주문 {no}: 다른 사람이 수정 중입니다";
     locked_title_self(no): "You are editing order {no} elsewhere", "주문 {no}: 다른 곳에서 수정 중입니다";
+    locked_title_silent(no): "Your page with order {no} does not answer", "주문 {no}: 열어 둔 창이 응답하지 않습니다";
+    held_self_silent(time):
+        "You began to edit at {time}, on a page that does not answer any more. You can go on here.",
+        "{time}에 수정을 시작한 창이 더는 응답하지 않습니다. 여기서 이어서 수정할 수 있습니다.";
     held_other(name, time): "{name} has been editing since {time}.", "{name} 님이 {time}부터 수정하고 있습니다.";
     held_self(time):
         "You have been editing since {time}, in another tab or on another device, or you left the form a moment ago.",

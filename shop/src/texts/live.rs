@@ -15,6 +15,10 @@ texts! {
 
     idle_since(name, time): "{name} has it open; no input since {time}", "{name} 님이 열어 둔 채 {time}부터 입력 없음";
     silent_since(name, time, free): "No sign of {name} since {time}; free by {free}", "{name} 님이 {time}부터 응답 없음 · 늦어도 {free}에 풀림";
+    own_page_silent(time, free): "Your page with it has not answered since {time}; free by {free}", "내가 열어 둔 창이 {time}부터 응답 없음 · 늦어도 {free}에 풀림";
+    own_page_gone:
+        "It was closed, or its device is asleep or offline. Nobody is editing there; you can go on here.",
+        "창이 닫혔거나 기기가 절전 또는 오프라인 상태입니다. 그곳에서는 아무도 수정하고 있지 않으니 여기서 이어서 수정할 수 있습니다.";
     free_now: "Free now", "지금 수정 가능";
     nobody_here: "Nobody is editing this order.", "지금 수정 중인 사람이 없습니다.";
     row_gone: "Not there any more, or not for you to see", "없어졌거나 볼 수 없는 주문";

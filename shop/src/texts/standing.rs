@@ -26,6 +26,10 @@ texts! {
         "You have been editing since {time}, in another tab or on another device. Moving ends the editing there. What was typed there \
          stays there, to be copied; it is not saved, and does not come along.",
         "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다. 가져오면 그쪽의 편집이 끝납니다. 그쪽에 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
+    standing_silent(time, seen):
+        "You began to edit at {time}, on a page that has not answered since {seen}. You can go on here; what was typed \
+         there and not saved stays there.",
+        "{time}에 수정을 시작한 창이 {seen}부터 응답하지 않습니다. 여기서 이어서 수정하세요. 그곳에 입력하고 저장하지 않은 내용은 그곳에 남습니다.";
     standing_moved(time):
         "You continued in another tab at {time}. Anything typed here stays, and can be copied or brought there.",
         "{time}에 다른 탭에서 이어서 수정했습니다. 여기에 입력하는 내용은 그대로 남습니다.";

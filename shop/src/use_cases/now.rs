@@ -21,7 +21,8 @@ use crate::domain::{Member, MemberId, Note, Order, OrderNo, OrderState, Role};
 use crate::gate::Person;
 use crate::storage;
 
-/// The maximum age of what pages are told.
+/// The maximum age of what pages are told. With the pause between two questions of a visible page, see `web/assets/live.js`, it is how late
+/// a change is seen.
 pub(super) const EVERY: Duration = Duration::from_millis(500);
 /// How long an order is shown as free again.
 const FREED: Duration = Duration::from_secs(10);
@@ -223,5 +224,30 @@ impl Shop {
     /// Who else looks at this order just now, by the questions of their pages to this process. It notes that this member does.
     pub fn looks_at(&self, viewer: &Member, no: &OrderNo) -> Vec<Person> {
         self.gate.viewers.look(no, viewer, self.clock.now())
+    }
+
+    /// Notes that this member has left a page about this order.
+    pub fn looks_away(&self, viewer: &Member, no: &OrderNo) {
+        self.gate.viewers.leave(no, viewer, self.clock.now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number of the script.
+    fn of_the_script(name: &str) -> u64 {
+        let script = include_str!("../../../web/assets/live.js");
+        let rest = script.split_once(&format!("const {name} = ")).expect("a constant").1;
+        rest.split(';').next().and_then(|number| number.parse().ok()).expect("a number")
+    }
+
+    #[test]
+    fn a_change_is_told_to_a_visible_page_within_four_seconds() {
+        let pause = of_the_script("QUIET_MS").max(of_the_script("QUICK_MS")).max(of_the_script("FIRST_MS"));
+        let latest = Duration::from_millis(pause + of_the_script("JITTER_MS")) + EVERY;
+        // The fifth is for the question, the read, and the page.
+        assert!(latest <= Duration::from_secs(4), "{latest:?}");
     }
 }

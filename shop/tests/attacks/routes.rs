@@ -7,7 +7,7 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 50] = [
+pub const ROUTES: [(&str, &[&str]); 51] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
@@ -36,6 +36,7 @@ pub const ROUTES: [(&str, &[&str]); 50] = [
     ("/orders/{no}/edit/{form}", &["GET"]),
     ("/orders/{no}/history/{version}", &["GET"]),
     ("/orders/{no}/kept/{id}", &["GET"]),
+    ("/orders/{no}/left", &["POST"]),
     ("/orders/{no}/note/edit", &["GET", "POST"]),
     ("/orders/{no}/note/history/{version}", &["GET"]),
     ("/orders/{no}/note/leave", &["POST"]),

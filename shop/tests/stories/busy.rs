@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shop::domain::{Member, MemberId, Order, OrderNo, Role};
+use shop::domain::{Order, OrderNo};
 use tenure::{LockMode, Repository, Wait};
 
 use super::support::{Browser, ORDER, Server};
@@ -80,14 +80,7 @@ async fn losing_permission_while_editing_keeps_the_text() {
     let note = park.submit(park.open(ORDER).await.form("/orders/2026-000300/note/edit")).await;
     let note = note.is(200).form("/orders/2026-000300/note/save").with("text", "for operators only");
     let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "typed as an operator");
-    let members = Repository::<Member>::new(&server.db);
-    let mut tx = server.db.begin().await.unwrap();
-    let id = MemberId::new("park").unwrap();
-    let member = members.find(&mut tx, &id, LockMode::Optimistic).await.unwrap().unwrap();
-    let customer = Member::new(id, member.name(), Role::Customer, member.password_hash()).unwrap();
-    members.delete(&mut tx, member).await.unwrap();
-    members.insert(&mut tx, customer).await.unwrap();
-    tx.commit().await.unwrap();
+    server.becomes_a_customer("park").await;
     assert_eq!(park.submit(note.clone()).await.is(403).says("for operators only").state(), "AC-11");
     assert_eq!(park.submit(form).await.is(404).says("typed as an operator").state(), "LP-18");
     assert_eq!(park.beat("note", &note, "keep").await.0, 403);

@@ -80,7 +80,7 @@ async fn late_save_after_takeover_changes_nothing() {
     server.clock.advance(TTL);
     let parks = park.edit(ORDER).await.is(200).form(SAVE).with("message", "불량 확인");
     let refused = minji.submit(lunch).await;
-    refused.is(410).says("박서연").says("세종대로 9").says("it's \"me\" & <you>");
+    refused.is(410).says("Somebody at the shop").says("세종대로 9").says("it's \"me\" & <you>");
     assert_eq!((refused.state().as_str(), server.order(ORDER).await.1), ("OE-9", 1));
     // While he edits, the page keeps her text; then it is opened on top of his save, and compared.
     let again = refused.form(EDIT);

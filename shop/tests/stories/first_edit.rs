@@ -82,7 +82,7 @@ async fn save_without_lock_depends_on_version_and_holder() {
     let (hers, his) = (open(&minji).await.with("message", "경비실"), open(&park).await.with("message", "불량 확인"));
     begin(&park, &his).await;
     let locked = minji.submit(hers).await;
-    locked.is(423).says("박서연").says("경비실");
+    locked.is(423).says("Somebody at the shop").says("경비실");
     assert_eq!(server.order(ORDER).await.1, 2);
     park.submit(his).await.is(200);
     // Then both are shown, and hers goes on top.

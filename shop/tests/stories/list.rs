@@ -78,3 +78,30 @@ async fn list_is_sorted_and_turned_without_losing_its_filters() {
     assert_eq!(all.len(), 300);
     assert_eq!(listed(&park, "page=99999").await, listed(&park, "page=12").await);
 }
+
+#[tokio::test]
+async fn search_knows_small_and_capital_letters_of_every_script() {
+    let server = Server::start().await;
+    for (no, name) in [("E-1", "Élodie Müller"), ("R-1", "Мария [Ж*]"), ("G-1", "Ωμέγα")] {
+        server.place_of(no, name).await;
+    }
+    let park = server.sign_in("park").await;
+    for (search, no) in [
+        ("élodie", "E-1"),
+        ("ÉLODIE", "E-1"),
+        ("müller", "E-1"),
+        ("MÜLLER", "E-1"),
+        ("мария", "R-1"),
+        ("МАРИЯ", "R-1"),
+        ("ωμ", "G-1"),
+        ("ΩΜ", "G-1"),
+        ("[ж*]", "R-1"),
+        ("e-1", "E-1"),
+    ] {
+        let query = serde_urlencoded::to_string([("q", search)]).unwrap();
+        assert_eq!(listed(&park, &query).await, [no], "{search}");
+    }
+    for nothing in ["%5B%D0%B9*%5D", "**", "%3F", "%5B%5D"] {
+        assert_eq!(listed(&park, &format!("q={nothing}")).await, [""; 0].map(str::to_owned), "{nothing}");
+    }
+}

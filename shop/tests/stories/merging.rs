@@ -238,3 +238,56 @@ async fn a_third_save_during_the_choice_keeps_what_was_chosen() {
     minji.submit(again.form(SHIPPING).with("message", "third")).await.is(200);
     assert_eq!(stored(&server).await, expected("세종대로 9", "third", 4));
 }
+
+#[tokio::test]
+async fn the_same_value_of_both_is_nothing_to_do() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let (hers, his) = (address_form(&minji).await, address_form(&park).await);
+    park.submit(his.with("message", "문 앞에")).await.is(200);
+    let same = minji.submit(hers.with("message", "문 앞에")).await;
+    assert_eq!(same.is(409).state(), "CP-3");
+    assert!(
+        !same.html.contains("type=\"radio\"") && !same.html.contains("data-tenure-action=\"save\""),
+        "{}",
+        same.html
+    );
+    same.says("Both changes say the same");
+}
+
+#[tokio::test]
+async fn a_version_that_is_not_kept_any_more_is_compared_with_the_present_one_alone() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let hers = address_form(&minji).await.with("message", "문 앞에");
+    let (orders, no) = (Repository::<Order>::new(&server.db), OrderNo::new(ORDER).unwrap());
+    // One more than are kept.
+    for at in 0..51 {
+        let update = orders.update(&no).by(&Owner::new("olivia", "Olivia Reed")).command("change shipping info");
+        let changed = update.run(|order: &mut Order| {
+            let (receiver, address) = (order.shipping().receiver().clone(), order.shipping().address().clone());
+            order.change_shipping_info(ShippingInfo::new(receiver, address, &at.to_string()).unwrap())
+        });
+        changed.await.unwrap();
+    }
+    let conflict = minji.submit(hers).await;
+    assert_eq!(conflict.is(409).state(), "CP-6");
+    conflict.says("문 앞에").says("is not known any more").says("Olivia Reed");
+    minji.submit(conflict.form(SHIPPING).with("message", "문 앞에")).await.is(200);
+    assert_eq!(server.order(ORDER).await.0.shipping().message(), "문 앞에");
+}
+
+#[tokio::test]
+async fn who_may_not_see_the_order_any_more_chooses_nothing_and_keeps_the_text() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let (his, hers) = (address_form(&park).await, address_form(&olivia).await);
+    olivia.submit(hers.with("message", "hers")).await.is(200);
+    let conflict = park.submit(his.with("message", "his own words")).await;
+    assert_eq!(conflict.is(409).state(), "CP-2");
+    server.becomes_a_customer("park").await;
+    let refused = park.submit(conflict.form(SHIPPING).with("message", "his own words")).await;
+    refused.is(404).says("his own words");
+    assert!(!refused.html.contains(">hers<"), "{}", refused.html);
+    assert_eq!(server.order(ORDER).await.1, 2);
+}

@@ -31,7 +31,7 @@ async fn question_is_304_until_somebody_edits_saves_or_ships() {
     let (status, held, told) = asks(&minji, NOW, &tag).await;
     assert_eq!(
         (status, &told["holders"][0]["name"], &told["holders"][0]["is_me"]),
-        (200, &"박서연".into(), &false.into())
+        (200, &"Somebody at the shop".into(), &false.into())
     );
     park.beat("edit", &form, "keep").await;
     assert_eq!(asks(&minji, NOW, &held).await.0, 304);
@@ -282,4 +282,114 @@ async fn every_form_says_where_its_page_asks() {
     for (page, address) in [(shipping, NOW), (edit, NOW), (note, NOTE_NOW)] {
         assert!(page.html.contains(&format!("data-now=\"{address}\"")), "{}", page.path);
     }
+}
+
+#[tokio::test]
+async fn who_leaves_a_page_does_not_look_any_more_and_comes_back_by_asking() {
+    let clock = tenure::clock::ManualClock::new();
+    let server = Server::start_as(|shop| shop.clock(clock.clone())).await;
+    let (minji, park, lee) = (server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("lee").await);
+    let looks = async || asks(&park, PAGE, "").await.2["slots"]["people"].as_str().unwrap().contains("김민지");
+    let page = minji.open(ORDER).await;
+    let left = page.html.split("data-left=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let csrf = page.form("/sign-out").value("csrf").to_owned();
+    asks(&minji, PAGE, "").await;
+    // Neither another site, nor a page of another session, nor another person.
+    let from_elsewhere = [("sec-fetch-site", "cross-site")];
+    assert_eq!(minji.post(&left, &[("csrf", &csrf)], &from_elsewhere).await.status, 403);
+    assert_eq!(minji.post(&left, &[("csrf", "guessed")], &[]).await.status, 403);
+    assert_eq!(
+        lee.post(&left, &[("csrf", lee.get("/orders").await.form("/sign-out").value("csrf"))], &[]).await.status,
+        204
+    );
+    clock.advance(Duration::from_secs(3));
+    assert!(looks().await);
+    assert_eq!(minji.post(&left, &[("csrf", &csrf)], &[]).await.status, 204);
+    assert!(looks().await, "a reload comes within this time");
+    clock.advance(Duration::from_secs(2));
+    assert!(!looks().await);
+    asks(&minji, PAGE, "").await;
+    assert!(looks().await);
+}
+
+#[tokio::test]
+async fn leaving_ends_no_lease_and_is_no_use_of_the_session() {
+    let clock = tenure::clock::ManualClock::new();
+    let server = Server::start_as(|shop| shop.clock(clock.clone())).await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save");
+    let left = async || minji.post("/orders/2026-000300/left", &[("csrf", form.value("csrf"))], &[]).await.status;
+    assert_eq!(left().await, 204);
+    assert_eq!(server.held().await.len(), 1);
+    for _ in 0..8 {
+        clock.advance(Duration::from_secs(15 * 60));
+        left().await;
+    }
+    assert_eq!(left().await, 401);
+}
+
+#[tokio::test]
+async fn ones_own_page_that_does_not_answer_is_nobody_who_edits() {
+    let server = Server::start().await;
+    for (language, silent, go_on) in [("en", "not answered since", "go on here"), ("ko", "응답 없음", "여기서 이어서")]
+    {
+        let minji = server.sign_in("minji").await;
+        minji.get(&format!("/orders?lang={language}")).await.is(200);
+        minji.edit(ORDER).await.is(200);
+        let list = asks(&minji, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+        assert!(list.contains("OL-4") && list.contains("held mine"), "{list}");
+        server.clock.advance(Duration::from_secs(151));
+        let list = asks(&minji, LIST, "").await.2["slots"]["row 0"].as_str().unwrap().to_owned();
+        assert!(list.contains("OL-4") && list.contains("held silent") && list.contains(silent), "{list}");
+        let order = minji.open(ORDER).await;
+        order.says(silent).says(go_on);
+        assert!(order.has_form("/orders/2026-000300/edit/move-here"));
+        let waits = minji.edit(ORDER).await;
+        assert_eq!(waits.state(), "LP-16");
+        waits.says(go_on);
+        let shipping = minji.get("/orders/2026-000300/shipping").await;
+        shipping.says(go_on);
+        for page in [order, waits, shipping] {
+            assert!(
+                !page.text().contains("You have been editing") && !page.text().contains("부터 다른 탭"),
+                "{}",
+                page.text()
+            );
+        }
+        server.clock.advance(TTL);
+    }
+}
+
+#[tokio::test]
+async fn customers_see_the_staff_as_one_wherever_somebody_works_or_looks() {
+    let server = Server::start().await;
+    let (minji, park, olivia) =
+        (server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("olivia").await);
+    park.edit(ORDER).await.is(200);
+    asks(&park, PAGE, "").await;
+    let beat = async |browser: &Browser| {
+        let form = browser.get("/orders/2026-000300/shipping").await.form("/orders/2026-000300/shipping");
+        browser.beat("shipping", &form, "take").await.1.to_string()
+    };
+    let told = async |browser: &Browser, path: &str| asks(browser, path, "").await.2.to_string();
+    let of_a_page = async |browser: &Browser| {
+        let waits = browser.edit(ORDER).await;
+        let ask = waits.html.split("data-now=\"").nth(1).unwrap().split('"').next().unwrap().replace("&#38;", "&");
+        [told(browser, LIST).await, told(browser, PAGE).await, told(browser, NOW).await, told(browser, &ask).await]
+            .into_iter()
+            .chain([browser.open(ORDER).await.html, browser.get("/orders").await.html, waits.html, beat(browser).await])
+            .collect::<Vec<_>>()
+    };
+    for (at, page) in of_a_page(&minji).await.iter().enumerate() {
+        assert!(page.contains("Somebody at the shop") && !page.contains("박서연"), "{at}: {page}");
+    }
+    for (at, page) in of_a_page(&olivia).await.iter().enumerate() {
+        assert!(page.contains("박서연") && !page.contains("Somebody at the shop"), "{at}: {page}");
+    }
+    // Who edits does not look as well.
+    assert_eq!(
+        asks(&minji, PAGE, "").await.2["slots"]["people"].as_str().unwrap().matches("class=\"face").count(),
+        1,
+        "olivia"
+    );
 }

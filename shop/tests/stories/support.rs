@@ -5,12 +5,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::{Client, StatusCode};
 use scraper::{Html, Selector};
-use shop::domain::{Address, MemberId, Money, Order, OrderLine, OrderNo, Receiver, ShippingInfo};
+use shop::domain::{Address, Member, MemberId, Money, Order, OrderLine, OrderNo, Receiver, Role, ShippingInfo};
 use shop::seed::DEMO_PASSWORD;
 use shop::use_cases::Shop;
 use shop::{Accounts, Settings};
 use tempfile::TempDir;
-use tenure::{Database, LockManager, Repository, Version, VersionToken, clock::ManualClock, db::ConnectOptions};
+use tenure::{
+    Database, LockManager, LockMode, Repository, Version, VersionToken, clock::ManualClock, db::ConnectOptions,
+};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -89,14 +91,31 @@ impl Server {
 
     /// A new order of minji's under any number.
     pub async fn place(&self, no: &str) {
+        self.place_of(no, "김민지").await;
+    }
+
+    /// The same, of a customer of this name.
+    pub async fn place_of(&self, no: &str, name: &str) {
         let receiver = Receiver { name: "김민지".into(), phone: "010-0000-1234".into() };
         let address = Address { postal_code: "06236".into(), line1: "테헤란로 1".into(), line2: String::new() };
         let shipping = ShippingInfo::new(receiver, address, "").unwrap();
         let lines = vec![OrderLine::new(1, "tea", Money::won(9_000), 1).unwrap()];
         let (no, minji) = (OrderNo::new(no).unwrap(), MemberId::new("minji").unwrap());
-        let order = Order::place(no, minji, "김민지", shipping, lines, Timestamp::now()).unwrap();
+        let order = Order::place(no, minji, name, shipping, lines, Timestamp::now()).unwrap();
         let mut tx = self.db.begin().await.unwrap();
         Repository::<Order>::new(&self.db).insert(&mut tx, order).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// An operator becomes a customer, with the same sessions.
+    pub async fn becomes_a_customer(&self, login: &str) {
+        let members = Repository::<Member>::new(&self.db);
+        let mut tx = self.db.begin().await.unwrap();
+        let id = MemberId::new(login).unwrap();
+        let member = members.find(&mut tx, &id, LockMode::Optimistic).await.unwrap().unwrap();
+        let customer = Member::new(id, member.name(), Role::Customer, member.password_hash()).unwrap();
+        members.delete(&mut tx, member).await.unwrap();
+        members.insert(&mut tx, customer).await.unwrap();
         tx.commit().await.unwrap();
     }
 
