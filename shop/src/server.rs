@@ -3,8 +3,6 @@
 //! `axum::serve` has neither a timeout for the head of a request nor a limit for its graceful shutdown; `axum-server` has no
 //! limit on connections. So this is the loop of hyper's own examples; axum is based on hyper.
 
-mod answered;
-
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -25,7 +23,6 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
-use self::answered::Answered;
 use crate::open::sweep;
 use crate::settings::Settings;
 use crate::use_cases::Shop;
@@ -109,7 +106,7 @@ async fn serve_one(
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(times.head);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(Answered::new(stream)), service));
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         _ = connection.as_mut() => return,
         _ = ending.changed() => {}

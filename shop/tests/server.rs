@@ -310,25 +310,3 @@ fn a_shop_for_other_machines_does_not_start_without_a_name() {
     assert!(!is_well && said.contains("--host"), "{said}");
     assert!(!directory.path().join("shop.db").exists());
 }
-
-#[tokio::test]
-async fn too_long_an_address_is_answered_with_a_sentence_and_a_way_on() {
-    let server = served_within(Times::default()).await;
-    let long = "a".repeat(70_000);
-    for (path, header) in
-        [(format!("/orders?q={long}"), String::new()), ("/orders".to_owned(), format!("x: {}\r\n", long.repeat(8)))]
-    {
-        let mut stream = TcpStream::connect(address(&server)).await.unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n{header}\r\n", address(&server));
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let answer = to_the_end(stream).await;
-        let (head, page) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
-        assert!(head.starts_with(if header.is_empty() { "HTTP/1.1 414 " } else { "HTTP/1.1 431 " }), "{head}");
-        assert!(head.contains(&format!("content-length: {}\r\n", page.len())) && head.contains("nosniff"), "{head}");
-        for said in ["The address is too long", "주소가 너무 깁니다", "href=\"/orders\"", "lang=\"ko\""] {
-            assert!(page.contains(said), "{page}");
-        }
-    }
-    // The shop goes on.
-    assert!(server.browser().get("/sign-in").await.status.is_success());
-}
