@@ -36,7 +36,7 @@ export function keepLease(element) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, flight, facts, last, hasAsked, askedAt, isRegaining, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
+	let timer, flight, facts, last, hasAsked, askedAt, isRegaining, isOwed, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -138,6 +138,8 @@ export function keepLease(element) {
 	}
 
 	function next() {
+		// Typed since the lease has ended: the lock was held by another, or was asked for a moment ago.
+		if (isOwed && !isHeld && state === "free") return (timer = setTimeout(regain, SOON_MS));
 		// Without a lease there is nothing to keep alive; the page asks again when it becomes visible.
 		if (!isHeld && document.hidden) return;
 		// After a reload the release of the previous page may arrive after our first heartbeat: so the second comes soon.
@@ -215,6 +217,7 @@ export function keepLease(element) {
 	async function regain() {
 		if (isRegaining) return;
 		isRegaining = true;
+		isOwed = false;
 		if ((await ask()) && !isHeld && state === "free") await rename("take");
 		isRegaining = false;
 	}
@@ -234,7 +237,11 @@ export function keepLease(element) {
 		isPinned = false;
 		if (isDropped) isDropped = goOn();
 		begin();
-		if (!isHeld && hadLease && state === "free" && since(askedAt) >= SOON_MS) regain();
+		isOwed = !isHeld && hadLease;
+		if (!isOwed || state !== "free") return;
+		if (since(askedAt) >= SOON_MS) return regain();
+		clearTimeout(timer);
+		next();
 	}
 
 	/** It was not sent after all, or refused: the form continues, and asks for its state. */

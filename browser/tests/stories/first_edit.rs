@@ -84,7 +84,10 @@ async fn leaving_without_typing_takes_nothing_and_gives_nothing_back() {
     looks(&minji).await;
     begins_to_type(&minji, "R").await;
     minji.sees("form[data-tenure-state=held]").await;
-    park.finds::<()>("(navigator.sendBeacon = (url) => (sessionStorage.farewell = url), null)").await;
+    park.finds::<()>(
+        "(navigator.sendBeacon = (url) => url.endsWith('/left') || (sessionStorage.farewell = url), null)",
+    )
+    .await;
     park.looks_away_and_back().await;
     park.sees("form[data-tenure-state=refused]").await;
     assert!(!park.is_asked_before(park.clicks("header .brand")).await, "nothing was typed");
@@ -287,12 +290,15 @@ async fn expired_first_edit_lock_leaves_the_form_to_its_version() {
     begins_to_type(&minji, "Written before lunch").await;
     minji.sees("form[data-tenure-state=held]").await;
     let kept = minji.value("[name=message]").await;
+    // Her page would resume the lease as soon as it learns of the end.
+    minji.gets_nothing_from(&["*/now", "*/beat?*"]).await;
     story.clock.advance(Duration::from_secs(301));
     // Another person opened the page and left: the order is unchanged.
     let park = story.person("park").await;
     park.edits_the_order().await;
     park.clicks("[form=leave]").await;
     story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+    minji.gets_nothing_from(&[]).await;
     minji.looks_away_and_back().await;
     minji.sees("form[data-tenure-state=free]").await;
     minji.photo("en-first-expired").await;

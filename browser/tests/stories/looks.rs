@@ -27,7 +27,9 @@ async fn a_conflict_counts_the_choices_that_are_left_and_saves_none_unmade() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     two_messages_met(&story, &minji, "Ring twice").await;
-    minji.waits_until("document.querySelector('.left')?.textContent === '1 of 1 still to decide'").await;
+    minji
+        .waits_until("document.querySelector('[data-tenure-choices]')?.textContent === '1 of 1 still to decide'")
+        .await;
     minji.photo("conflict-choices").await;
     minji.clicks("[data-tenure-action=save]").await;
     assert!(
@@ -39,7 +41,9 @@ async fn a_conflict_counts_the_choices_that_are_left_and_saves_none_unmade() {
     );
     minji.presses(Key::Space).await;
     minji.clicks(OWN).await;
-    minji.waits_until("document.querySelector('.left')?.textContent === 'Everything is decided.'").await;
+    minji
+        .waits_until("document.querySelector('[data-tenure-choices]')?.textContent === 'Everything is decided.'")
+        .await;
     saves(&minji).await;
     assert_eq!(minji.reads("dd.typed").await, "Ring twice");
 }
@@ -57,7 +61,7 @@ async fn without_scripts_the_page_says_how_many_choices_there_are() {
     minji.types("[name=message]", "Ring twice").await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("main[data-state=CP-2]").await;
-    assert_eq!(minji.reads(".left").await, "1 field to decide");
+    assert_eq!(minji.reads("[data-tenure-choices]").await, "1 field to decide");
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("main[data-state=CP-2]").await;
     minji.clicks(OWN).await;

@@ -130,10 +130,13 @@ async fn ones_own_form_that_was_left_is_not_called_another_tab_only() {
         minji.clicks("[data-tenure-action=save]").await;
         minji.clicks("[name=edit-first]").await;
         minji.sees("#shipping[data-tenure-state=held]").await;
+        // As rendered: the page's own question says a moment later that her lease blocks nobody.
+        minji.gets_nothing_from(&["*/now?*"]).await;
         minji.goes_back().await;
         minji.sees("main[data-state=LP-16]").await;
         minji.photo(&format!("{language}-left-a-moment-ago")).await;
         assert!(minji.reads("main").await.contains(told));
+        minji.gets_nothing_from(&[]).await;
         minji.goes_forward().await;
         minji.sees("#shipping[data-tenure-state=held]").await;
         super::saves(&minji).await;
