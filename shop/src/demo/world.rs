@@ -432,7 +432,12 @@ impl World {
         let [left, right] = &self.people;
         let both = tokio::join!(self.post(left, &path, &fields, moment.clone()), self.ship(right, moment));
         let (left, right, save) = (both.0?, both.1?, Act::Save(Side::Left, Field::Address));
-        if outcome(&right, self.person(Side::Right).order) == Outcome::Done {
+        let right_first = match (outcome(&left, MINJIS), outcome(&right, MINJIS)) {
+            // Both were accepted: whose write is still there was the last.
+            (Outcome::Done, Outcome::Done) => storage::order(&self.db, MINJIS).await?.address == self.home,
+            (_, right) => right == Outcome::Done,
+        };
+        if right_first {
             self.shipped(Side::Right, right).await?;
             return self.saved(Side::Left, save, left).await;
         }
