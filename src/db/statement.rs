@@ -196,21 +196,6 @@ impl<'v> Bind<'v> {
         part.map_or(Value::Null(Kind::Text).into(), Bind::Key)
     }
 
-    /// How many bytes a message needs for it, at least.
-    #[cfg(feature = "mysql")]
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Bind::Text(text) | Bind::Key(text) => text.len(),
-            Bind::Bytes(bytes) => bytes.len(),
-            Bind::Value(value) => match &**value {
-                Value::Text(text) => text.len(),
-                Value::Json(json) => json.to_string().len(),
-                Value::Bytes(bytes) => bytes.len(),
-                _ => 0,
-            },
-        }
-    }
-
     /// Whether it is null.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Bind::Value(value) if matches!(**value, Value::Null(_)))

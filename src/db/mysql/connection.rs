@@ -189,11 +189,6 @@ impl OpenTransaction {
         self.connections.flavour
     }
 
-    /// How many bytes the server accepts in one message.
-    pub(crate) fn largest_packet(&self) -> usize {
-        self.connections.largest_packet
-    }
-
     /// The connection it runs on.
     pub(crate) fn session(&mut self) -> &mut Session {
         &mut self.session

@@ -6,7 +6,7 @@ use super::session::{Session, Statement as Own};
 use super::sheet;
 use super::values::bind;
 use crate::db::own_error::too_large;
-use crate::db::{Bind, Mode, Row, RowLock, Sheet, Statement};
+use crate::db::{Mode, Row, RowLock, Sheet, Statement};
 use crate::error::DatabaseError;
 
 /// A connection.
@@ -22,16 +22,14 @@ impl Link {
 
     /// The statement with its values, if the server accepts so many bytes. It would end the connection in the middle of a larger message, and
     /// the reason would be lost.
-    fn own(&self, statement: &Statement<'_>) -> Result<Own, DatabaseError> {
-        let (sql, largest) = match self {
-            Link::Reading(session) => (statement.sql(self.sheet()), session.largest_packet()),
-            Link::Open(open) => (statement.sql(self.sheet()), open.largest_packet()),
+    fn own(&mut self, statement: &Statement<'_>) -> Result<Own, DatabaseError> {
+        let sql = statement.sql(self.sheet());
+        let own = statement.values(sql).fold(Own::new(sql.text.clone()), bind);
+        let largest = match self {
+            Link::Reading(session) => session.largest_packet(),
+            Link::Open(open) => open.session().largest_packet(),
         };
-        let bytes: usize = statement.values(sql).map(Bind::bytes).sum();
-        if bytes > largest {
-            return Err(too_large(bytes, largest));
-        }
-        Ok(statement.values(sql).fold(Own::new(sql.text.clone()), bind))
+        if own.bytes() > largest { Err(too_large(own.bytes(), largest)) } else { Ok(own) }
     }
 
     pub(crate) async fn read(&mut self, statement: Statement<'_>, lock: RowLock) -> Result<Vec<Row>, DatabaseError> {

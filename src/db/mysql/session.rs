@@ -29,6 +29,8 @@ use crate::db::{LOCK, RowLock};
 pub(crate) struct Statement {
     sql: Arc<str>,
     arguments: MySqlArguments,
+    /// The length of its texts and bytes: at least so many bytes has its message.
+    bytes: usize,
 }
 
 impl Statement {
@@ -37,12 +39,26 @@ impl Statement {
     }
 
     pub(crate) fn with(sql: impl Into<Arc<str>>, arguments: MySqlArguments) -> Self {
-        Statement { sql: sql.into(), arguments }
+        Statement { sql: sql.into(), arguments, bytes: 0 }
     }
 
     pub(crate) fn bind<'t, T: Encode<'t, MySql> + Type<MySql>>(mut self, value: T) -> Self {
         self.arguments.add(value).expect("numbers, texts and bytes are encoded by copying them");
         self
+    }
+
+    pub(crate) fn bind_text(mut self, text: &str) -> Self {
+        self.bytes += text.len();
+        self.bind(text)
+    }
+
+    pub(crate) fn bind_bytes(mut self, bytes: &[u8]) -> Self {
+        self.bytes += bytes.len();
+        self.bind(bytes)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn between(mut self, before: &str, after: &str) -> Self {

@@ -10,10 +10,10 @@ use crate::db::{Bind, Misfit};
 /// A statement with its values, in the order of its placeholders.
 pub(crate) fn bind(statement: Statement, value: &Bind<'_>) -> Statement {
     match value {
-        Bind::Text(text) => statement.bind(*text),
+        Bind::Text(text) => statement.bind_text(text),
         // Keys are stored as bytes.
-        Bind::Key(text) => statement.bind(text.as_bytes()),
-        Bind::Bytes(bytes) => statement.bind(*bytes),
+        Bind::Key(text) => statement.bind_bytes(text.as_bytes()),
+        Bind::Bytes(bytes) => statement.bind_bytes(bytes),
         Bind::Value(value) => match &**value {
             // An invalid value is never saved, and as an id it matches no row.
             Value::Null(kind) | Value::Invalid(kind, _) => match kind {
@@ -25,12 +25,12 @@ pub(crate) fn bind(statement: Statement, value: &Bind<'_>) -> Statement {
             Value::Bool(value) => statement.bind(*value),
             Value::Integer(value) | Value::Timestamp(value) => statement.bind(*value),
             Value::Real(value) => statement.bind(*value),
-            Value::Text(value) => statement.bind(value.as_str()),
-            Value::Bytes(value) => statement.bind(&value[..]),
+            Value::Text(value) => statement.bind_text(value),
+            Value::Bytes(value) => statement.bind_bytes(value),
             // MariaDB's `uuid` takes bytes as well as `binary(16)` does, which takes no text.
-            Value::Uuid(value) => statement.bind(&value[..]),
+            Value::Uuid(value) => statement.bind_bytes(value),
             value @ (Value::Decimal(_) | Value::Json(_) | Value::Date(_) | Value::DateTime(_) | Value::Time(_)) => {
-                statement.bind(value.to_string())
+                statement.bind_text(&value.to_string())
             }
         },
     }
