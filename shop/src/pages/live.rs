@@ -57,14 +57,15 @@ fn own_class(holder: &Holder) -> &'static str {
     if holder.presence() == Presence::Unreachable { "silent" } else { "mine" }
 }
 
-/// The verdict of a page without a form.
-pub(super) fn verdict(me: &Owner, state: OrderState, holders: Vec<Holder>) -> Verdict<OrderState> {
+/// The verdict of a page without a form, with the holders as its viewer sees them.
+pub(super) fn verdict(f: &Frame, me: &Owner, state: OrderState, holders: Vec<Holder>) -> Verdict<OrderState> {
+    let holders = holders.into_iter().map(|holder| f.sees(holder)).collect();
     decide(me, Facts::of_a_look((!state.is_changeable()).then_some(state), holders))
 }
 
 /// The cell of an order in the list: who is editing it.
 pub(super) fn editing(f: &Frame, shop: &Shop, me: &Owner, state: OrderState, holders: Vec<Holder>) -> Said {
-    match verdict(me, state, holders.into_iter().map(|holder| f.sees(holder)).collect()) {
+    match verdict(f, me, state, holders) {
         Verdict::Elsewhere { holder: own, .. } => chip("OL-4", own_class(&own), &own.owner, holder(f, shop, &own)),
         Verdict::Taken { holder: other, .. } => {
             let of = presence(&other);

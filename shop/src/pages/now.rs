@@ -90,7 +90,7 @@ pub(super) async fn order(
         let shown = shown(&query);
         let is_changed = shown.is_some_and(|shown| shown != known.version);
         let change = if is_changed { shop.made(&no, known).await? } else { None };
-        let verdict = live::verdict(&me, known.state, now.holders.clone());
+        let verdict = live::verdict(&f, &me, known.state, now.holders.clone());
         Ok(match (query.text("page"), What::from_code(query.text("page"))) {
             ("order", _) => {
                 let line = live::line(&f, &shop, &verdict, now.freed);

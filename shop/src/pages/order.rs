@@ -120,11 +120,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     let me = visit.member.owner();
-    let verdict = live::verdict(
-        &me,
-        view.order.state(),
-        view.holder.clone().map(|holder| visit.frame.sees(holder)).into_iter().collect(),
-    );
+    let verdict = live::verdict(&visit.frame, &me, view.order.state(), view.holder.clone().into_iter().collect());
     let live::Said { state, html: line } = live::line(&visit.frame, &shop, &verdict, false);
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
     let (f, url) = (visit.frame.state(state), order_url(&no));
