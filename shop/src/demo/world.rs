@@ -3,36 +3,25 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::http::header::{ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, HOST, LOCATION};
-use axum::http::{Method, Request};
-use jiff::Timestamp;
 use tempfile::TempDir;
-use tenure::{Database, Error, Owner, clock::ManualClock, db::ConnectOptions, error::DatabaseError};
-use tenure_web::browser_key::BrowserKey;
-use tower_service::Service;
+use tenure::{Database, Error, clock::ManualClock, db::ConnectOptions};
 
 use super::chapter;
 use super::page::{hidden, said};
+use super::seed::{arrive, fill};
+use super::site::{Exchange, Fields, Landed, Site, other};
 use super::storage::{self, LockRow, Moment, Naive, OrderRow};
-use super::story::{Act, Field, Lock, STORIES, Side, Story, Way};
-use crate::domain::{
-    Address, Member, MemberId, Money, Order, OrderLine, OrderNo, Product, Receiver, Role, ShippingInfo,
-};
+use super::story::{Act, Field, STORIES, Side, Story, Way};
+use crate::open;
 use crate::settings::Settings;
 use crate::texts::Lang;
-use crate::use_cases::Shop;
-use crate::{open, session};
 
 /// The order of the story.
 pub(crate) const MINJIS: &str = "1234";
 /// The other order for the last piece.
-const LEES: &str = "1235";
-const PHONE: &str = "010-0000-1001";
-const POSTAL_CODE: &str = "06236";
-/// What is shown of a page, and read of an answer.
-const LONGEST_PAGE: usize = 1 << 20;
+pub(super) const LEES: &str = "1235";
+pub(super) const PHONE: &str = "010-0000-1001";
+pub(super) const POSTAL_CODE: &str = "06236";
 /// The maximum length of what a visitor types, in characters.
 const LONGEST: usize = 60;
 
@@ -57,10 +46,10 @@ pub(crate) struct Person {
     pub(crate) typed: Option<(Field, String)>,
     /// Their last button, and the answer to it.
     pub(crate) told: Option<(Act, Outcome)>,
-    cookies: String,
+    pub(super) cookies: String,
     /// Their page.
-    page: String,
-    path: String,
+    pub(super) page: String,
+    pub(super) path: String,
 }
 
 /// How a step ended.
@@ -69,13 +58,6 @@ pub(crate) enum Outcome {
     Done,
     /// The status, and the shop's own sentences.
     Refused(u16, Vec<String>),
-}
-
-/// A request and its answer.
-#[derive(Debug, Clone)]
-pub(crate) struct Exchange {
-    pub(crate) request: String,
-    pub(crate) answer: String,
 }
 
 /// What happened in a step, for one person.
@@ -92,7 +74,6 @@ pub(crate) struct Event {
     /// The version of the order afterwards.
     pub(crate) version: i64,
     pub(crate) is_about_stock: bool,
-    pub(crate) story: usize,
 }
 
 /// A parcel that has left.
@@ -100,17 +81,6 @@ pub(crate) struct Event {
 pub(crate) struct Parcel {
     pub(crate) order: &'static str,
     pub(crate) label: String,
-}
-
-/// Names and values of a form.
-type Fields = Vec<(String, String)>;
-
-/// The answer to a request, after redirects.
-struct Landed {
-    status: u16,
-    path: String,
-    body: String,
-    exchanges: Vec<Exchange>,
 }
 
 #[derive(Debug)]
@@ -129,7 +99,7 @@ pub(crate) struct World {
     packer: Person,
     clock: ManualClock,
     db: Database,
-    router: Router,
+    site: Site,
     // After the database in it.
     _directory: TempDir,
 }
@@ -138,13 +108,9 @@ pub(crate) struct World {
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) order: OrderRow,
-    /// With the time that it has left; zero if it has ended.
+    /// With the time that it has left.
     pub(crate) lock: Option<(LockRow, Duration)>,
     pub(crate) pieces: i64,
-}
-
-fn other(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    DatabaseError::Other(std::sync::Arc::new(error)).into()
 }
 
 impl World {
@@ -178,7 +144,7 @@ impl World {
             packer,
             clock,
             db,
-            router,
+            site: Site { router, lang },
             _directory: directory,
         })
     }
@@ -216,15 +182,19 @@ impl World {
     }
 
     pub(crate) async fn rows(&self) -> Result<Rows, Error> {
-        let lock = storage::lock(&self.db).await?;
+        let order = storage::order(&self.db, MINJIS).await?;
+        Ok(Rows { order, lock: self.lock().await?, pieces: storage::pieces(&self.db).await? })
+    }
+
+    /// The lock, with the time that it has left; zero if it has ended.
+    async fn lock(&self) -> Result<Option<(LockRow, Duration)>, Error> {
         let left = |lock: LockRow| {
             let until = UNIX_EPOCH + Duration::from_millis(u64::try_from(lock.expires_at).unwrap_or(0));
             let left = until.duration_since(self.clock.now()).unwrap_or_default();
             let left = if lock.ended { Duration::ZERO } else { left };
             (lock, left)
         };
-        let order = storage::order(&self.db, MINJIS).await?;
-        Ok(Rows { order, lock: lock.map(left), pieces: storage::pieces(&self.db).await? })
+        Ok(storage::lock(&self.db).await?.map(left))
     }
 
     /// Makes the next step. What the visitor typed counts where the step is a save.
@@ -238,7 +208,7 @@ impl World {
             Act::Begin(side) => self.look(side, act).await?,
             Act::Save(side, field) => {
                 let (path, fields) = self.fill_in(side, field, typed);
-                let landed = self.post(self.person(side), &path, &fields, None).await?;
+                let landed = self.site.post(self.person(side), &path, &fields, None).await?;
                 self.saved(side, act, landed).await?;
             }
             Act::SaveBoth(side) => self.save_both(side).await?,
@@ -272,10 +242,10 @@ impl World {
         let begins = matches!(act, Act::Begin(_));
         let has_form = begins || !self.person(side).is_operator;
         let path = format!("/orders/{}{}", self.person(side).order, if has_form { "/shipping" } else { "" });
-        let mut landed = self.get(self.person(side), &path).await?;
+        let mut landed = self.site.get(self.person(side), &path).await?;
         let seen = storage::order(&self.db, self.person(side).order).await?;
         let address = seen.address.clone();
-        let lock = self.rows().await?.lock.filter(|(_, left)| !left.is_zero());
+        let lock = self.lock().await?.filter(|(_, left)| !left.is_zero());
         let person = &mut self.people[side as usize];
         person.sees_editor = lock.map(|(lock, _)| lock.owner_id).filter(|editor| editor != person.login);
         (person.page, person.path, person.told) = (landed.body, landed.path, None);
@@ -296,7 +266,7 @@ impl World {
         let mut fields = hidden(&person.page, &format!("/orders/{}/shipping", person.order));
         fields.push(("want".into(), want.into()));
         fields.push(("idle_ms".into(), (idle_minutes * 60_000).to_string()));
-        self.post(person, &path, &fields, None).await
+        self.site.post(person, &path, &fields, None).await
     }
 
     async fn beats(&mut self, side: Side, minutes: u32, act: Act) -> Result<(), Error> {
@@ -368,10 +338,10 @@ impl World {
     /// On the page about the conflict, as it is now.
     async fn save_both(&mut self, side: Side) -> Result<(), Error> {
         let person = self.person(side).clone();
-        let page = self.get(&person, &person.path).await?;
+        let page = self.site.get(&person, &person.path).await?;
         let path = format!("/orders/{}/shipping", person.order);
         let fields = hidden(&page.body, &path);
-        let mut landed = self.post(&person, &path, &fields, None).await?;
+        let mut landed = self.site.post(&person, &path, &fields, None).await?;
         landed.exchanges.splice(0..0, page.exchanges);
         self.saved(side, Act::SaveBoth(side), landed).await
     }
@@ -391,7 +361,7 @@ impl World {
 
     async fn ship(&self, person: &Person, moment: Moment) -> Result<Landed, Error> {
         let path = format!("/orders/{}/start-shipping", person.order);
-        self.post(person, &path, &hidden(&person.page, &path), moment).await
+        self.site.post(person, &path, &hidden(&person.page, &path), moment).await
     }
 
     async fn shipped(&mut self, side: Side, landed: Landed) -> Result<(), Error> {
@@ -416,38 +386,39 @@ impl World {
     /// Two requests at the same moment. Without tenure both have read before one of them writes: that is the moment in question.
     async fn together(&mut self, typed: &str) -> Result<(), Error> {
         let moment = (self.way == Way::Without).then(|| std::sync::Arc::new(tokio::sync::Barrier::new(2)));
-        if self.is_about_stock() {
-            let [left, right] = &self.people;
-            let both = tokio::join!(self.ship(left, moment.clone()), self.ship(right, moment));
-            let (left, right) = (both.0?, both.1?);
-            // Who was first is told first.
-            if outcome(&right, self.person(Side::Right).order) == Outcome::Done {
-                self.shipped(Side::Right, right).await?;
-                return self.shipped(Side::Left, left).await;
-            }
-            self.shipped(Side::Left, left).await?;
-            return self.shipped(Side::Right, right).await;
-        }
-        let (path, fields) = self.fill_in(Side::Left, Field::Address, typed);
+        let saves = !self.is_about_stock();
+        let form = saves.then(|| self.fill_in(Side::Left, Field::Address, typed));
         let [left, right] = &self.people;
-        let both = tokio::join!(self.post(left, &path, &fields, moment.clone()), self.ship(right, moment));
-        let (left, right, save) = (both.0?, both.1?, Act::Save(Side::Left, Field::Address));
-        let right_first = match (outcome(&left, MINJIS), outcome(&right, MINJIS)) {
+        let first = async {
+            match &form {
+                Some((path, fields)) => self.site.post(left, path, fields, moment.clone()).await,
+                None => self.ship(left, moment.clone()).await,
+            }
+        };
+        let (left, right) = tokio::join!(first, self.ship(right, moment.clone()));
+        let (left, right) = (left?, right?);
+        let of = |side, landed| outcome(landed, self.person(side).order);
+        let right_first = match (of(Side::Left, &left), of(Side::Right, &right)) {
             // Both were accepted: whose write is still there was the last.
-            (Outcome::Done, Outcome::Done) => storage::order(&self.db, MINJIS).await?.address == self.home,
+            (Outcome::Done, Outcome::Done) if saves => storage::order(&self.db, MINJIS).await?.address == self.home,
             (_, right) => right == Outcome::Done,
         };
+        let mut answers = [(Side::Left, left), (Side::Right, right)];
         if right_first {
-            self.shipped(Side::Right, right).await?;
-            return self.saved(Side::Left, save, left).await;
+            answers.reverse();
         }
-        self.saved(Side::Left, save, left).await?;
-        self.shipped(Side::Right, right).await
+        for (side, landed) in answers {
+            match (side, saves) {
+                (Side::Left, true) => self.saved(side, Act::Save(side, Field::Address), landed).await?,
+                _ => self.shipped(side, landed).await?,
+            }
+        }
+        Ok(())
     }
 
     async fn pack(&mut self) -> Result<(), Error> {
         let path = format!("/orders/{}", self.packer.order);
-        let looked = self.get(&self.packer, &path).await?;
+        let looked = self.site.get(&self.packer, &path).await?;
         self.packer.page = looked.body;
         let label = storage::order(&self.db, self.packer.order).await?.address;
         let landed = self.ship(&self.packer, None).await?;
@@ -468,58 +439,8 @@ impl World {
     ) -> Result<(), Error> {
         let (clock, version) = (self.passed, storage::order(&self.db, MINJIS).await?.version);
         let is_about_stock = self.is_about_stock();
-        let story = self.story;
-        self.events.push(Event { act, side, outcome, address, exchanges, clock, version, is_about_stock, story });
+        self.events.push(Event { act, side, outcome, address, exchanges, clock, version, is_about_stock });
         Ok(())
-    }
-
-    async fn get(&self, person: &Person, path: &str) -> Result<Landed, Error> {
-        self.follow(person, Method::GET, path, None, None).await
-    }
-
-    async fn post(&self, person: &Person, path: &str, fields: &Fields, moment: Moment) -> Result<Landed, Error> {
-        self.follow(person, Method::POST, path, Some(fields), moment).await
-    }
-
-    /// A request of this person's browser, and the page to which its answer leads.
-    async fn follow(
-        &self,
-        person: &Person,
-        method: Method,
-        path: &str,
-        fields: Option<&Fields>,
-        moment: Moment,
-    ) -> Result<Landed, Error> {
-        let (mut method, mut path, mut fields) = (method, path.to_owned(), fields);
-        let mut exchanges = Vec::new();
-        loop {
-            let body = fields.map(|fields| serde_urlencoded::to_string(fields).unwrap_or_default());
-            let mut request = Request::builder().method(method.clone()).uri(&path).header(HOST, "localhost");
-            request = request.header(COOKIE, &person.cookies).header(ACCEPT_LANGUAGE, self.lang.code());
-            if body.is_some() {
-                request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-            }
-            let request =
-                request.extension(moment.clone()).body(Body::from(body.unwrap_or_default())).map_err(other)?;
-            let response = match self.router.clone().call(request).await {
-                Ok(response) => response,
-                Err(never) => match never {},
-            };
-            let status = response.status();
-            if status.is_server_error() {
-                return Err(other(std::io::Error::other(format!("{method} {path} was answered with {status}"))));
-            }
-            let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
-            let body = to_bytes(response.into_body(), LONGEST_PAGE).await.map_err(other)?;
-            let body = String::from_utf8_lossy(&body).into_owned();
-            exchanges.push(exchange(&method, &path, fields, &status.to_string(), location.as_deref(), &body));
-            match location {
-                Some(location) if status.is_redirection() && exchanges.len() < 4 => {
-                    (method, path, fields) = (Method::GET, location, None);
-                }
-                _ => return Ok(Landed { status: status.as_u16(), path, body, exchanges }),
-            }
-        }
     }
 }
 
@@ -529,85 +450,4 @@ fn outcome(landed: &Landed, order: &str) -> Outcome {
         200 if landed.path == format!("/orders/{order}") => Outcome::Done,
         status => Outcome::Refused(status, said(&landed.body)),
     }
-}
-
-/// The fields of a request that decide something; what is secret or the same each time is left out.
-const SHOWN: [&str; 5] = ["version", "address.line1", "message", "want", "both"];
-
-fn exchange(
-    method: &Method,
-    path: &str,
-    fields: Option<&Fields>,
-    status: &str,
-    location: Option<&str>,
-    body: &str,
-) -> Exchange {
-    let mut request = format!("{method} {path}");
-    for (name, value) in fields.into_iter().flatten().filter(|(name, _)| SHOWN.contains(&name.as_str())) {
-        request.push_str(&format!("\n  {name}: {value}"));
-    }
-    let location = location.map(|to| format!("\n  Location: {to}")).unwrap_or_default();
-    // The answer to a heartbeat is short.
-    let told = if body.starts_with('{') { format!("\n  {}", mode(body)) } else { String::new() };
-    Exchange { request, answer: format!("{status}{location}{told}") }
-}
-
-/// The state of the form, in the answer to a heartbeat.
-fn mode(body: &str) -> String {
-    let answer: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-    format!("mode: {}", answer["mode"].as_str().unwrap_or("-"))
-}
-
-/// The people, and two paid orders of a product with one piece left.
-async fn fill(shop: &Shop, lang: Lang, lock: Lock) -> Result<(), Error> {
-    let mut tx = shop.db.begin().await?;
-    tx.by(&Owner::new("demo", "Demo")).command("place order");
-    for (id, role) in
-        [("minji", Role::Customer), ("lee", Role::Customer), ("park", Role::Operator), ("olivia", Role::Operator)]
-    {
-        let id = MemberId::new(id).map_err(other)?;
-        let name = lang.demo_name(id.as_str());
-        // No password has this hash.
-        shop.members.insert(&mut tx, Member::new(id, name, role, "-").map_err(other)?).await?;
-    }
-    let product = lang.demo_product();
-    shop.products.insert(&mut tx, Product::new(product, 1).map_err(other)?).await?;
-    // In the story of the stock nobody moves.
-    let address = if lock == Lock::Pessimistic { lang.demo_new_address() } else { lang.demo_old_address() };
-    for (no, orderer, line1) in [(MINJIS, "minji", address), (LEES, "lee", lang.demo_lees_address())] {
-        let name = lang.demo_name(orderer);
-        let receiver = Receiver { name: name.into(), phone: PHONE.into() };
-        let address = Address { postal_code: POSTAL_CODE.into(), line1: line1.into(), line2: String::new() };
-        let shipping = ShippingInfo::new(receiver, address, "").expect("the addresses of the demo are valid");
-        let lines = vec![OrderLine::new(1, product, Money::won(42_000), 1).map_err(other)?];
-        let (no, orderer) = (OrderNo::new(no).map_err(other)?, MemberId::new(orderer).map_err(other)?);
-        let mut order = Order::place(no, orderer, name, shipping, lines, Timestamp::now()).map_err(other)?;
-        order.confirm_payment().map_err(other)?;
-        shop.orders.insert(&mut tx, order).await?;
-    }
-    tx.commit().await
-}
-
-/// A person with a browser in which they are signed in.
-async fn arrive(shop: &Shop, login: &'static str, order: &'static str) -> Result<Person, Error> {
-    let id = MemberId::new(login).map_err(other)?;
-    let member = shop.members.get(&id).await?.expect("everybody was inserted").into_inner();
-    let is_operator = member.is_operator();
-    let key = BrowserKey::random();
-    let begun = shop.begin_session(member, &key.known_as(login), "demo").await.map_err(other)?;
-    Ok(Person {
-        login,
-        is_operator,
-        order,
-        seen: None,
-        has_form: false,
-        is_typing: false,
-        is_away: false,
-        sees_editor: None,
-        typed: None,
-        told: None,
-        cookies: session::cookies(&begun, &key),
-        page: String::new(),
-        path: String::new(),
-    })
 }

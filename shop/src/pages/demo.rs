@@ -301,8 +301,7 @@ fn button(t: Lang, world: &World, at: usize, act: Act, person: Option<&Person>) 
     let icon = match act {
         Act::Ship(_) | Act::Pack => "truck",
         Act::Minutes(_) | Act::Beats(..) => "clock",
-        Act::Leave(_) => "right",
-        Act::Together => "right",
+        Act::Leave(_) | Act::Together => "right",
         Act::Look(_) | Act::Begin(_) => "pencil",
         Act::Save(..) | Act::SaveBoth(_) => "check",
     };
@@ -314,11 +313,7 @@ fn button(t: Lang, world: &World, at: usize, act: Act, person: Option<&Person>) 
     };
     let is_operator = person.is_some_and(|person| person.is_operator);
     let back = person.filter(|person| person.is_away).and_then(|_| t.demo_leaving(world.story));
-    let label = match (act, back) {
-        (Act::Leave(_), _) => t.demo_leaving(world.story).map_or_else(|| "".into(), |leaving| leaving.button.into()),
-        (_, Some(leaving)) => leaving.back.into(),
-        (act, None) => t.demo_do(act, is_operator),
-    };
+    let label = back.map_or_else(|| t.demo_do(act, world.story, is_operator), |leaving| leaving.back.into());
     Button { at, label, icon, field }
 }
 
@@ -382,7 +377,7 @@ fn places(t: Lang, world: &World, pieces: i64) -> Vec<Place> {
         has_kettle: drawing == "shelf" && pieces > 0,
     };
     if world.is_about_stock() {
-        // The first to whom it was promised gets it.
+        // The first promise gets the kettle.
         let house = |caption: &'static str, is_theirs: fn(&str) -> bool| {
             let promised = world.parcels.iter().position(|parcel| is_theirs(parcel.order));
             let said = promised.map(|at| if at == 0 { t.demo_promise() } else { t.demo_promise_without() });
@@ -438,7 +433,7 @@ impl Told {
                 None => "both",
             },
             refused: event.outcome != Outcome::Done,
-            said: t.demo_did(event, &name, is_operator, world.way),
+            said: t.demo_did(event, world.story, &name, is_operator, world.way),
             clock: minute(t, world, event.clock),
             version: (world.way == Way::With && !world.is_about_stock()).then_some(event.version),
             exchanges: exchanges.collect(),

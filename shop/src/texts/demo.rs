@@ -264,7 +264,7 @@ impl Lang {
     }
 
     /// The button of a step.
-    pub(crate) fn demo_do(self, act: Act, is_operator: bool) -> Html {
+    pub(crate) fn demo_do(self, act: Act, story: usize, is_operator: bool) -> Html {
         match act {
             Act::Look(_) if is_operator => self.do_look_operator().into(),
             Act::Look(_) => self.do_look_customer().into(),
@@ -276,13 +276,12 @@ impl Lang {
             Act::Pack => self.do_pack().into(),
             Act::Minutes(minutes) => self.do_minutes(minutes),
             Act::Beats(_, minutes) => self.do_beats(minutes),
-            // Its button is the story's.
-            Act::Leave(_) => "".into(),
+            Act::Leave(_) => self.demo_leaving(story).map_or_else(|| "".into(), |leaving| leaving.button.into()),
         }
     }
 
     /// What happened, in plain words.
-    pub(crate) fn demo_did(self, event: &Event, name: &Html, is_operator: bool, way: Way) -> Html {
+    pub(crate) fn demo_did(self, event: &Event, story: usize, name: &Html, is_operator: bool, way: Way) -> Html {
         let address = &event.address;
         match (event.act, &event.outcome) {
             (Act::Look(_), _) if is_operator => self.did_look_operator(name, address),
@@ -303,9 +302,7 @@ impl Lang {
             (Act::Minutes(minutes), _) if way == Way::With => self.did_minutes_with(minutes),
             (Act::Minutes(minutes), _) => self.did_minutes_without(minutes),
             (Act::Beats(_, minutes), _) => self.did_beats(name, minutes),
-            (Act::Leave(_), _) => {
-                self.demo_leaving(event.story).map_or_else(|| "".into(), |leaving| leaving.happened.into())
-            }
+            (Act::Leave(_), _) => self.demo_leaving(story).map_or_else(|| "".into(), |leaving| leaving.happened.into()),
             // Each of the two has an event of its own.
             (Act::Together, _) => self.do_together().into(),
         }
