@@ -100,7 +100,8 @@ export function watch(element, hear = () => {}) {
 	}
 
 	part("retry").addEventListener("click", look);
-	for (const type of ["online", "focus", "pageshow"]) addEventListener(type, look);
+	for (const type of ["online", "focus"]) addEventListener(type, look);
+	addEventListener("pageshow", ({ persisted }) => persisted && look());
 	for (const type of ["visibilitychange", "resume"]) document.addEventListener(type, look);
 	addEventListener("pagehide", () => {
 		clearTimeout(timer);

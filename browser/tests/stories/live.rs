@@ -159,8 +159,8 @@ async fn the_pages_around_a_form_do_not_contradict_each_other() {
     assert!(park.reads(".line").await.contains("김민지"));
     assert!(!park.finds::<bool>(&format!("document.querySelector(\"{START}\").classList.contains('main')")).await);
     ships_anyway(&park).await;
-    // Her form is still open, so she looks at it; but nothing will change any more.
-    assert!(park.finds::<bool>("!document.querySelector('[data-tenure-slot=line] .face')").await);
+    // Her form is still open; but nothing will change any more.
+    assert!(park.finds::<bool>("!document.querySelector('.line .face')").await);
     park.goes_to("/orders").await;
     assert!(!park.reads("main").await.contains("김민지 has been editing"));
     minji.looks_away_and_back().await;
