@@ -1,11 +1,13 @@
 //! Aggregates: an order with five lines, through tenure and by hand.
 
 mod by_hand;
+mod callers;
 mod operation;
 mod order;
 mod tables;
 mod tenure;
 
+pub(crate) use callers::{FIGURES as FIGURES_OF_CALLERS, measure as callers};
 pub(crate) use operation::Operation;
 
 use crate::Outcome;

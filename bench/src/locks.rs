@@ -9,7 +9,6 @@ mod heartbeat;
 mod memory;
 mod refused;
 mod tenure;
-mod together;
 mod try_lock;
 mod verbs;
 mod witness;

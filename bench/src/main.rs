@@ -16,6 +16,7 @@ mod report;
 mod rounds;
 mod statements;
 mod statistics;
+mod together;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

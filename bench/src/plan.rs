@@ -13,6 +13,7 @@ enum Subject {
     Disk,
     Database(Backend),
     Aggregate(Operation, Backend),
+    Callers(Operation, usize, Backend),
     Cycle(usize, Backend),
     TryLock(Backend),
     Heartbeat(Backend),
@@ -35,6 +36,9 @@ impl Measurement {
             Subject::Disk => "limit.disk".to_owned(),
             Subject::Database(backend) => format!("limit.{}", backend.name()),
             Subject::Aggregate(operation, backend) => format!("aggregate.{}.{}", operation.name(), backend.name()),
+            Subject::Callers(operation, callers, backend) => {
+                format!("aggregate.{}.{}.callers{callers}", operation.name(), backend.name())
+            }
             Subject::Cycle(editors, backend) => format!("lock.cycle.{}.editors{editors}", backend.name()),
             Subject::TryLock(backend) => format!("lock.try_lock.{}", backend.name()),
             Subject::Heartbeat(backend) => format!("lock.heartbeat.{}", backend.name()),
@@ -53,6 +57,7 @@ impl Measurement {
             Subject::Disk => vec!["flush".into()],
             Subject::Database(_) => vec!["answer".into(), "commit".into()],
             Subject::Aggregate(..) => aggregates::FIGURES.map(String::from).to_vec(),
+            Subject::Callers(..) => aggregates::FIGURES_OF_CALLERS.map(String::from).to_vec(),
             Subject::Cycle(..) => {
                 let rates = ["", "classic_", "single_", "by_hand_"]
                     .iter()
@@ -88,6 +93,9 @@ impl Measurement {
             Subject::Aggregate(operation, backend) => {
                 aggregates::measure(id, operation, backend, effort, databases, report).await
             }
+            Subject::Callers(operation, callers, backend) => {
+                aggregates::callers(id, (operation, callers), backend, effort, databases, report).await
+            }
             Subject::Cycle(editors, backend) => locks::cycle(id, editors, backend, effort, databases, report).await,
             Subject::TryLock(backend) => locks::try_lock(id, backend, effort, databases, report).await,
             Subject::Heartbeat(backend) => locks::heartbeat(id, backend, effort, databases, report).await,
@@ -104,12 +112,18 @@ pub(crate) fn all() -> Vec<Measurement> {
     let aggregates = Operation::ALL
         .into_iter()
         .flat_map(|operation| Backend::ALL.map(|backend| Subject::Aggregate(operation, backend)));
+    let callers = Operation::OF_CALLERS.into_iter().flat_map(|operation| {
+        [1, 16]
+            .into_iter()
+            .flat_map(move |callers| Backend::ALL.map(|backend| Subject::Callers(operation, callers, backend)))
+    });
     let cycles =
         Backend::ALL.into_iter().flat_map(|backend| [1, 16, 256].map(|editors| Subject::Cycle(editors, backend)));
     let subjects = [Subject::Disk]
         .into_iter()
         .chain(each(Subject::Database))
         .chain(aggregates)
+        .chain(callers)
         .chain(cycles)
         .chain(each(Subject::TryLock))
         .chain(each(Subject::Heartbeat))

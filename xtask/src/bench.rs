@@ -17,8 +17,8 @@ const BUILD: [&str; 4] = ["--release", "--all-features", "--package", "bench"];
 /// Measures, and prints the place of the figures. `arguments` are the program's own.
 pub(crate) fn run(slower_flush: Option<u32>, against: Option<&str>, arguments: &[String]) -> ExitCode {
     let measured = match (slower_flush, against) {
-        (_, Some(commit)) => against::measure(commit, arguments),
-        (Some(micros), None) => slowed(micros, arguments),
+        (Some(micros), _) => slowed(micros, against, arguments),
+        (None, Some(commit)) => against::measure(commit, arguments),
         (None, None) => measure(arguments),
     };
     match measured {
@@ -55,14 +55,19 @@ fn measure(arguments: &[String]) -> Result<(), String> {
 
 /// Measures with slower flushes of this process and of all that it starts: strace stops each for a while, and nothing
 /// else.
-fn slowed(micros: u32, arguments: &[String]) -> Result<(), String> {
+fn slowed(micros: u32, against: Option<&str>, arguments: &[String]) -> Result<(), String> {
     debian::install(&["strace"])?;
     succeed(cargo("build"))?;
     let this = env::current_exe().map_err(|error| format!("this program does not know where it is: {error}"))?;
     let mut strace = Command::new("strace");
     strace.args(["--follow-forks", "--seccomp-bpf", "--output=/dev/null", "--trace=fsync,fdatasync"]);
     strace.arg(format!("--inject=fsync,fdatasync:delay_exit={micros}"));
-    strace.arg(this).arg("bench").args(arguments).current_dir(root());
+    strace
+        .arg(this)
+        .arg("bench")
+        .args(against.map(|commit| format!("--against={commit}")))
+        .args(arguments)
+        .current_dir(root());
     succeed(strace)
 }
 

@@ -140,7 +140,7 @@ enum Chore {
         #[arg(long, value_name = "MICROSECONDS")]
         slower_flush: Option<u32>,
         /// Measure this commit as well, in turns on the same servers, and print the ratios
-        #[arg(long, value_name = "COMMIT", conflicts_with = "slower_flush")]
+        #[arg(long, value_name = "COMMIT")]
         against: Option<String>,
         /// The options of the measuring program
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]

@@ -32,16 +32,16 @@ pub(crate) static PARTS: [Step; 32] = [
     Step::new("readme", "xtask readme"),
     // The content of a release: packed, and built from the packages.
     Step::new("package", "xtask package"),
-    // The attacks on the shop, on the servers.
+    // All stories of the shop and the attacks on it, on the servers.
     Step {
         environment: &[("SHOP_STORIES_ON", "postgres")],
         servers: &[Kind::Postgres],
-        ..Step::of_programs("attacks-postgres", &["attacks"])
+        ..Step::of_programs("whole-shop-postgres", &["stories", "attacks"])
     },
     Step {
         environment: &[("SHOP_STORIES_ON", "mysql")],
         servers: &[Kind::MariaDb],
-        ..Step::of_programs("attacks-mysql", &["attacks"])
+        ..Step::of_programs("whole-shop-mysql", &["stories", "attacks"])
     },
     // The errors of the derives, which rustc prints for a crate of their own.
     Step::of_programs("derive", &["derive"]),

@@ -4,6 +4,7 @@ mod mysql;
 mod postgres;
 mod sqlite;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -52,9 +53,10 @@ fn conflict(no: &str) -> Box<dyn std::error::Error + Send + Sync> {
     format!("order {no} was changed meanwhile").into()
 }
 
-/// Repeats one operation.
+/// Repeats one operation. A clone is a second caller with the same connections.
+#[derive(Clone)]
 pub(crate) struct Side {
-    by_hand: Box<dyn ByHand>,
+    by_hand: Arc<dyn ByHand>,
     operation: Operation,
     seen: Vec<i64>,
     loaded: Vec<Stored>,
@@ -63,10 +65,10 @@ pub(crate) struct Side {
 impl Side {
     /// Creates its tables, with orders.
     pub(crate) async fn open(url: &str, backend: Backend, operation: Operation) -> Outcome<Self> {
-        let by_hand: Box<dyn ByHand> = match backend {
-            Backend::Sqlite => Box::new(sqlite::ByHand::open(url, tables(backend)).await?),
-            Backend::Postgres => Box::new(postgres::ByHand::open(url, tables(backend)).await?),
-            Backend::MySql => Box::new(mysql::ByHand::open(url, tables(backend)).await?),
+        let by_hand: Arc<dyn ByHand> = match backend {
+            Backend::Sqlite => Arc::new(sqlite::ByHand::open(url, tables(backend)).await?),
+            Backend::Postgres => Arc::new(postgres::ByHand::open(url, tables(backend)).await?),
+            Backend::MySql => Arc::new(mysql::ByHand::open(url, tables(backend)).await?),
         };
         for turn in 0..ORDERS {
             by_hand.insert(&Order::new(number(turn))).await?;

@@ -36,6 +36,16 @@ impl Operation {
         Operation::SaveAll,
     ];
 
+    /// Those that a request of a person is, one aggregate each.
+    pub(crate) const OF_CALLERS: [Operation; 6] = [
+        Operation::ChangeOne,
+        Operation::VersionCheck,
+        Operation::ForcedIncrement,
+        Operation::PessimisticLoad,
+        Operation::Load,
+        Operation::Insert,
+    ];
+
     /// Its name in the ids of figures.
     pub(crate) fn name(self) -> &'static str {
         match self {

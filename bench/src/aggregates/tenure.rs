@@ -13,7 +13,8 @@ use crate::Outcome;
 use crate::backend::Backend;
 use crate::rounds::Contestant;
 
-/// Repeats one operation.
+/// Repeats one operation. A clone is a second caller with the same connections.
+#[derive(Clone)]
 pub(crate) struct Side {
     database: Database,
     orders: Repository<Order>,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::tenure::Tenure;
-use super::together::together;
 use super::verbs::{Locks, VERBS, now};
 use super::{by_hand, classic};
 use crate::Outcome;
@@ -13,6 +12,7 @@ use crate::effort::Effort;
 use crate::report::{Figure, Report};
 use crate::rounds::millis;
 use crate::statistics::{Spread, percentile};
+use crate::together::together;
 
 /// How often the sides alternate in a round: often, because a busy disk is slow for a second or so and fast again. But with many editors,
 /// the wait for the last of them is long.
@@ -76,7 +76,7 @@ impl<L: Locks> Side<L> {
 /// Runs all editors until the time is over and each has finished its cycle.
 async fn slice<L: Locks>(locks: &Arc<L>, editors: usize, duration: Duration) -> Outcome<Slice> {
     let end = Instant::now() + duration;
-    let slices = together(editors, |editor| {
+    let slices = together((0..editors).map(|editor| {
         let locks = Arc::clone(locks);
         async move {
             let mut slice = Slice::default();
@@ -95,7 +95,7 @@ async fn slice<L: Locks>(locks: &Arc<L>, editors: usize, duration: Duration) -> 
             }
             slice
         }
-    });
+    }));
     let mut all = Slice::default();
     slices.await?.into_iter().for_each(|slice| all.add(slice));
     Ok(all)

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use tenure::LockId;
 
 use super::tenure::Tenure;
-use super::together::together;
 use super::verbs::Locks;
 use super::{by_hand, witness};
 use crate::Outcome;
@@ -16,6 +15,7 @@ use crate::effort::Effort;
 use crate::process::{Server, own_cpu};
 use crate::report::{Figure, Report};
 use crate::statistics::Spread;
+use crate::together::together;
 
 /// Callers that send single heartbeats.
 const CALLERS: usize = 16;
@@ -127,7 +127,7 @@ async fn one_by_one<L: Locks<Ticket = String>>(
     leases: usize,
 ) -> Outcome<usize> {
     let (end, next) = (Instant::now() + PATIENCE, Arc::new(AtomicUsize::new(0)));
-    let kept = together(CALLERS, |_| {
+    let kept = together((0..CALLERS).map(|_| {
         let (by_hand, tickets, next) = (Arc::clone(by_hand), Arc::clone(tickets), Arc::clone(&next));
         async move {
             let mut kept = 0;
@@ -141,6 +141,6 @@ async fn one_by_one<L: Locks<Ticket = String>>(
             }
             Outcome::Ok(kept)
         }
-    });
+    }));
     kept.await?.into_iter().sum()
 }

@@ -6,7 +6,6 @@ use tenure::error::LockError;
 
 use super::KIND;
 use super::tenure::Tenure;
-use super::together::together;
 use super::witness::Witness;
 use crate::Outcome;
 use crate::backend::{Backend, Databases};
@@ -14,6 +13,7 @@ use crate::effort::Effort;
 use crate::report::{Figure, Report};
 use crate::rounds::millis;
 use crate::statistics::Spread;
+use crate::together::together;
 
 /// The number of concurrent callers.
 const CALLERS: usize = 256;
@@ -54,7 +54,7 @@ pub(crate) async fn measure(
 /// All callers request until the time is over; returns the latency of each refusal, in milliseconds.
 async fn ask(tenure: &Tenure, start: Instant, effort: &Effort) -> Outcome<Vec<f64>> {
     let end = start + effort.slice;
-    let refused = together(CALLERS, |caller| {
+    let refused = together((0..CALLERS).map(|caller| {
         let locks = tenure.locks.clone();
         async move {
             let (key, owner) =
@@ -70,7 +70,7 @@ async fn ask(tenure: &Tenure, start: Instant, effort: &Effort) -> Outcome<Vec<f6
             }
             Outcome::Ok(latencies)
         }
-    });
+    }));
     let refused: Vec<Vec<f64>> = refused.await?.into_iter().collect::<Outcome<_>>()?;
     Ok(refused.concat())
 }

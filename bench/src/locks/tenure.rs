@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use tenure::{Database, Lease, LockId, LockKey, LockManager, LockPolicy, Owner, lease::Limits};
 
 use super::KIND;
-use super::together::together;
 use super::verbs::Locks;
 use crate::Outcome;
+use crate::together::together;
 
 /// The number of callers that acquire many leases.
 const CALLERS: usize = 32;
@@ -39,7 +39,7 @@ impl Tenure {
 
     /// Acquires the leases `<name>-0` to `<name>-<count - 1>`.
     pub(super) async fn hold(&self, name: &'static str, count: usize) -> Outcome<Vec<Lease>> {
-        let held = together(CALLERS, |caller| {
+        let held = together((0..CALLERS).map(|caller| {
             let tenure = self.clone();
             async move {
                 let mut held = Vec::new();
@@ -48,7 +48,7 @@ impl Tenure {
                 }
                 Outcome::Ok(held)
             }
-        });
+        }));
         let held: Vec<Vec<Lease>> = held.await?.into_iter().collect::<Outcome<_>>()?;
         Ok(held.into_iter().flatten().collect())
     }

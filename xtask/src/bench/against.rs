@@ -97,7 +97,7 @@ fn print(commit: &str, values: &Values) {
 /// Cycles and heartbeats are compared by their number per second; everything else is a time or a count.
 fn higher_is_better(id: &str) -> bool {
     let throughput = id.starts_with("lock.cycle.") || id.starts_with("lock.heartbeat.");
-    id.ends_with("per_second") || (throughput && id.contains(".vs_"))
+    id.ends_with("per_second") || (throughput && id.contains(".vs_")) || id.ends_with("rate_vs_by_hand")
 }
 
 fn median(values: &[f64]) -> f64 {
@@ -116,6 +116,7 @@ mod tests {
         assert!(higher_is_better("lock.cycle.mysql.editors16.cycles_per_second"));
         assert!(higher_is_better("lock.heartbeat.mysql.leases10000.vs_one_by_one"));
         assert!(!higher_is_better("lock.cycle.mysql.editors16.try_lock"));
+        assert!(higher_is_better("aggregate.load.sqlite.callers16.rate_vs_by_hand"));
         assert!(!higher_is_better("aggregate.save_all.sqlite.vs_by_hand"));
     }
 }
