@@ -14,7 +14,7 @@ use testkit::tasks::{cargo, root};
 const LIMIT: Duration = Duration::from_secs(8 * 60 * 60);
 
 /// The parts, the fast ones first.
-pub(crate) static PARTS: [Step; 32] = [
+pub(crate) static PARTS: [Step; 33] = [
     // Third-party crates: known advisories, licences, duplicates, sources.
     Step::new("deny", "xtask deny"),
     // The command of every developer: the default members with their default features, and no service.
@@ -63,6 +63,14 @@ pub(crate) static PARTS: [Step; 32] = [
     Step { packages: &LOAD, ..Step::of_verify("chaos", &["chaos"]) },
     // Two minutes of simulated runs.
     Step::new("simulation", "xtask simulate"),
+    // The engine and each database, with three times as many random operations as in the quick run.
+    Step {
+        environment: &[("TENURE_ROUNDS", "42")],
+        options: &["--include-ignored"],
+        tests: &["decides_as_the_engine"],
+        servers: &[Kind::Postgres, Kind::MariaDb],
+        ..Step::new("differential", "test --workspace --all-features --no-fail-fast --lib")
+    },
     // Wrong builds of the lease engine, each of which breaks a promise of the model.
     Step {
         tests: &["every_wrong_build_is_found"],
