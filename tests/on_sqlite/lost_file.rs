@@ -3,10 +3,11 @@
 use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure::{
-    Aggregate, Database, Error, Lease, LockKey, LockManager, Owner, Repository,
+    Aggregate, Database, Error, Lease, LockKey, LockManager, Owner, Repository, Wait,
     error::{DatabaseError, LeaseError, LockError, UpdateError},
 };
 
@@ -106,7 +107,7 @@ async fn everything_stops(db: &Database, lease: &Lease, happened: &str) {
     lost(of_lock(lock(db, "lee").await), happened);
     lost(locks.check_lock(lease.id()).await.map_err(of_lease), happened);
     lost(locks.keep_alive(&[lease.id().clone()]).await, happened);
-    lost(locks.extend_lock_expiration(lease.id(), std::time::Duration::from_secs(1)).await.map_err(of_lease), happened);
+    lost(locks.extend_lock_expiration(lease.id(), Duration::from_secs(1)).await.map_err(of_lease), happened);
     lost(locks.release_lock(lease.id()).await.map_err(of_lease), happened);
     lost(locks.holders(&lease.holder().key).await, happened);
     lost(Repository::<Order>::new(db).get(&"1".to_owned()).await, happened);
@@ -166,6 +167,19 @@ async fn a_file_that_is_moved_during_a_save_takes_no_commit() {
     db.close().await;
     fs::rename(&moved, &shop.file).unwrap();
     assert_eq!(note(&open(&shop.file).await).await, "");
+}
+
+#[tokio::test]
+async fn wait_for_a_writer_of_a_lost_file_ends_with_its_loss() {
+    let shop = Shop::new().await;
+    let db = open(&shop.file).await;
+    let tx = db.begin().await.unwrap();
+    fs::remove_file(&shop.file).unwrap();
+    let told = async |wait| lost(db.begin_within(wait).await.map(drop), "moved or deleted");
+    told(Wait::Within(Duration::from_millis(50))).await;
+    told(Wait::No).await;
+    drop(tx);
+    db.close().await;
 }
 
 #[cfg(unix)]

@@ -72,7 +72,7 @@ fn list(place: &str, count: &str, columns: &[db::Column]) -> String {
     };
     let columns = |each: &dyn Fn(&db::Column) -> String| columns.iter().map(each).collect::<Vec<_>>().join(", ");
     let (read, kinds) = (columns(&read), columns(&kind));
-    format!("(select {read} from jsonb_to_recordset({place}::text::jsonb) as json ({kinds}) limit {count}) as new")
+    format!("(select {read} from json_to_recordset({place}::text::json) as json ({kinds}) limit {count}) as new")
 }
 
 fn read(column: &Column, name: &str) -> String {

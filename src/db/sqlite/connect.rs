@@ -204,14 +204,26 @@ async fn verify(connection: &mut SqliteConnection) -> Result<String, DatabaseErr
     .fetch_one(&mut *connection)
     .await
     .map_err(classify)?;
-    let (journal_mode, synchronous): (String, i64) = (settings.get(0), settings.get(1));
+    let (journal_mode, synchronous, version): (String, i64, String) =
+        (settings.get(0), settings.get(1), settings.get(2));
+    if !is_new_enough(&version) {
+        return Err(DatabaseError::Unsupported(
+            "this SQLite is too old: 3.51 is the oldest; update the crate libsqlite3-sys",
+        ));
+    }
     if journal_mode != "wal" || synchronous < 2 {
         return Err(DatabaseError::Schema(format!(
             "journal_mode is {journal_mode} and synchronous is {synchronous}, wanted wal and 2 (FULL): an acknowledged \
              lock could be forgotten; put the file on a local disk"
         )));
     }
-    Ok(settings.get(2))
+    Ok(version)
+}
+
+/// SQLite has `jsonb_each` since 3.51. Its rows are read several times as fast as those of `json_each`.
+fn is_new_enough(version: &str) -> bool {
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(3), Some(51))
 }
 
 /// The migrations that are missing, as a script for `sqlite3`.
@@ -226,3 +238,13 @@ const DIALECT: Dialect = Dialect {
     bytes: ("x'", "'"),
     transaction: ("begin immediate;\n", "\ncommit;\n"),
 };
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn oldest_sqlite_is_3_51() {
+        let is_new_enough = super::is_new_enough;
+        assert_eq!(["3.46.1", "3.50.4", "2.8"].map(is_new_enough), [false; 3]);
+        assert_eq!(["3.51.0", "3.52", "4.0.0"].map(is_new_enough), [true; 3]);
+    }
+}

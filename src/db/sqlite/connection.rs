@@ -208,11 +208,7 @@ impl OpenTransaction {
         let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
         let file = writer.options.get_filename().to_owned();
         match writer.begin_immediate(left, priority).await {
-            // The wait for other writers may have been long, and the file was checked before it.
-            Ok(()) => {
-                writer.file.check_lately()?;
-                Ok(transaction)
-            }
+            Ok(()) => Ok(transaction),
             Err(error) if is_busy(&error) => {
                 // No transaction was begun, so nothing is rolled back before the next attempt.
                 transaction.writer = None;

@@ -73,8 +73,11 @@ impl Sqlite {
         Connection::new(db::Link::Sqlite(Link::Open(open)), self.clock.clone())
     }
 
-    async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::immediate(&self.writer, wait, Priority::Normal).await
+    /// Acquires the write lock on the whole file. The wait for it may have been long: who waited in vain is also told that the file was lost.
+    async fn write(&self, wait: Wait, priority: Priority) -> Result<OpenTransaction, DatabaseError> {
+        let begun = OpenTransaction::immediate(&self.writer, wait, priority).await;
+        self.file.check_lately()?;
+        begun
     }
 }
 
@@ -108,7 +111,7 @@ impl Sqlite {
     }
 
     pub(crate) async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Connection, DatabaseError> {
-        Ok(self.opened(self.write(wait).await?.fenced()))
+        Ok(self.opened(self.write(wait, Priority::Normal).await?.fenced()))
     }
 
     pub(crate) async fn reader(&self) -> Result<Connection, DatabaseError> {
@@ -121,7 +124,7 @@ impl Sqlite {
 
     pub(crate) async fn begin_own(&self, purpose: Purpose) -> Result<Connection, DatabaseError> {
         let priority = if purpose.beats { Priority::Heartbeat } else { Priority::Normal };
-        Ok(self.opened(OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?))
+        Ok(self.opened(self.write(patience::wait(), priority).await?))
     }
 
     pub(crate) async fn close(&self) {

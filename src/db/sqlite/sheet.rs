@@ -42,5 +42,5 @@ fn list(place: &str, count: &str, columns: &[Column]) -> String {
         _ => format!("value ->> '{0}' as {0}", column.name),
     };
     let columns = columns.iter().map(read).collect::<Vec<_>>().join(", ");
-    format!("(select {columns} from json_each({place}) limit {count}) as new")
+    format!("(select {columns} from jsonb_each({place}) limit {count}) as new")
 }
