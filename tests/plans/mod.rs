@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 use super::*;
 
 /// What makes rows of a list.
-const LISTS: [&str; 2] = ["json_each(", "json_table("];
+const LISTS: [&str; 2] = ["jsonb_each(", "json_table("];
 
 fn has_a_list(text: &str) -> bool {
     let text = text.to_lowercase();
