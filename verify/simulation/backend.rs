@@ -28,6 +28,9 @@ impl Link {
     pub(crate) fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
         without()
     }
+    pub(crate) async fn migrate(&self, _: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        without()
+    }
     pub(crate) fn connections(&self) -> Connections {
         Connections { application: 1, lock_table: 1, reserve: 0, writer: 0 }
     }

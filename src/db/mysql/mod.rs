@@ -29,6 +29,7 @@ use crate::db::{self, Connection, Purpose};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
+pub(crate) use self::MySql as Database;
 pub(crate) use connect::{diagnose, script};
 use connection::Connections;
 pub(crate) use connection::OpenTransaction;

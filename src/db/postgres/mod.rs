@@ -28,6 +28,7 @@ use crate::db::{Connections, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
+pub(crate) use self::Postgres as Database;
 use checkout::Checkout;
 pub(crate) use connect::{diagnose, script};
 pub(crate) use connection::OpenTransaction;

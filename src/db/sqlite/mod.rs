@@ -34,6 +34,7 @@ use crate::db::{Connections, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
+pub(crate) use self::Sqlite as Database;
 pub(crate) use connect::{diagnose, script};
 pub(crate) use connection::OpenTransaction;
 use connection::Writer;
