@@ -1,7 +1,7 @@
 //! Lists of held and ended leases. A text contains only the requested filters, so that the database can use an index.
 
 use crate::clock::{from_millis, millis};
-use crate::db::columns::{Columns, person, there};
+use crate::db::columns::{person, there};
 use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Sql, Statement};
 use crate::error::DatabaseError;
 use crate::lease::cursor::Position;

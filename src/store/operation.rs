@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::clock::millis;
-use crate::db::columns::Columns;
 use crate::db::{Backend, Bind, Connection, RowLock, Text};
 use crate::error::DatabaseError;
 
