@@ -354,13 +354,9 @@ macro_rules! conformance {
                 highest_version_refuses_saves_and_says_why;
             merging:
                 changes_of_different_fields_are_merged,
-                field_changed_by_both_conflicts_unless_a_side_wins,
-                mine_wins_where_both_changed_a_field,
-                theirs_wins_where_both_changed_a_field_and_the_rest_is_mine,
-                each_field_can_have_a_rule,
+                field_changed_by_both_conflicts,
                 whole_form_command_does_not_undo_others_changes,
                 lines_are_merged_by_their_key,
-                merge_restores_or_drops_a_line_they_removed_and_i_changed,
                 the_domain_has_the_last_word_on_the_merged_state,
                 combination_that_the_domain_refuses_is_not_saved,
                 computed_fields_match_the_collection_after_a_merge,
