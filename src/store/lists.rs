@@ -6,7 +6,6 @@ use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Sql, Statement};
 use crate::error::DatabaseError;
 use crate::lease::cursor::Position;
 use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
-use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, RanOut};
 use crate::store::leases::{LEASE, lease, past};
 
@@ -43,7 +42,6 @@ pub(crate) async fn held(db: &mut Connection, query: &ListQuery) -> Result<Vec<L
         None | Some(LeaseState::Held) => " and l.expires_at > clock.now",
         Some(LeaseState::RanOut) => " and l.expires_at <= clock.now",
     };
-    presence(&mut select, query);
     if let Some(kind) = &query.kind {
         let kind = select.place(Bind::Key(kind));
         select.text += &format!(" and l.kind = {kind}");
@@ -71,26 +69,6 @@ fn listed(row: &Row) -> Result<Listed, sqlx::Error> {
     let (lease, now) = (lease(row, "")?, there(row.number("clock"), "clock")?);
     let state = if lease.alive(now) { LeaseState::Held } else { LeaseState::RanOut };
     Ok(Listed { holder: lease.holder(now), state })
-}
-
-/// The condition that a holder is present in this way, as [`Holder::presence`](crate::lease::Holder::presence): two and a half intervals
-/// without a heartbeat, and the interval is a fifth of the ttl between a second and a minute unless the type sets another; and five minutes
-/// without input, or two intervals.
-fn presence<'v>(select: &mut Query<'v>, query: &'v ListQuery) {
-    let Some(of) = query.presence else { return };
-    let mut five = String::from("case l.kind");
-    for (kind, every) in &query.heartbeats {
-        let kind = select.place(Bind::Key(kind));
-        five += &format!(" when {kind} then {}", 5 * millis(*every));
-    }
-    five += " when null then null else {greatest}(5000, {least}(l.ttl, 300000)) end";
-    let silent = format!("(2 * (clock.now - l.last_active) > {five})");
-    let idle = format!("(5 * (clock.now - l.active_at) >= {{greatest}}(1500000, 2 * {five}))");
-    select.text += &match of {
-        Presence::Unreachable => format!(" and {silent}"),
-        Presence::Idle => format!(" and {idle} and not {silent}"),
-        Presence::Active => format!(" and not {idle} and not {silent}"),
-    };
 }
 
 /// The ended leases of a key, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock

@@ -261,7 +261,6 @@ macro_rules! conformance {
             lists:
                 console_lists_held_locks_longest_first,
                 the_list_is_of_a_type_an_owner_an_age_and_a_state,
-                list_filters_by_presence,
                 held_lease_is_on_exactly_one_page,
                 a_page_has_a_bound_and_a_place_belongs_to_its_list,
                 key_history_has_holder_end_and_successor,
