@@ -146,9 +146,6 @@ pub struct Holder {
     /// The time since the last heartbeat, at the time of this response.
     #[serde(rename = "silent_ms", serialize_with = "crate::clock::ms::duration")]
     pub silent: Duration,
-    /// The expected interval of heartbeats.
-    #[serde(skip)]
-    pub(crate) heartbeat: Duration,
     /// The visibility of the owner to others.
     #[serde(skip)]
     pub(crate) shown: ShowOwner,

@@ -111,10 +111,7 @@ impl Listing<'_> {
             return Err(ListError::ForeignCursor);
         }
         let query = ListQuery { limit: limit + 1, ..self.query };
-        let mut found = self.manager.backend.list(&query).await?;
-        for Listed { holder, .. } in &mut found {
-            holder.heartbeat = self.manager.policy(holder.key.kind()).heartbeat_interval();
-        }
+        let found = self.manager.backend.list(&query).await?;
         Ok(Page::cut(found, limit, |last| Position::Held {
             since: to_micros(last.holder.since) / 1000,
             key: last.holder.key.clone(),

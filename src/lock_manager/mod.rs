@@ -189,7 +189,7 @@ impl LockManager {
         let (viewer, _turn) = (Some(&*owner.id), self.admit(&request).await?);
         match self.batch.ask_unless(Operation::Take(request), gone).await?.taken() {
             Attempt::Granted(holder) => Ok(Lease { id, holder }),
-            Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer)))),
+            Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(holder.seen_by(viewer)))),
             Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
             Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock.seen_by(viewer)))),
         }
@@ -303,12 +303,7 @@ impl LockManager {
             return Ok(Vec::new());
         }
         let holders = self.batch.ask(Operation::Holders(key.clone())).await?.holders();
-        Ok(holders.into_iter().map(|holder| self.seen_by(holder, viewer)).collect())
-    }
-
-    /// A holder as the viewer sees them.
-    fn seen_by(&self, holder: Holder, viewer: Option<&str>) -> Holder {
-        Holder { heartbeat: self.policy(holder.key.kind()).heartbeat_interval(), ..holder }.seen_by(viewer)
+        Ok(holders.into_iter().map(|holder| holder.seen_by(viewer)).collect())
     }
 
     /// Asks about the lease of a lock id.

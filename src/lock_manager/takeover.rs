@@ -131,7 +131,7 @@ impl LockManager {
             return self.taken_before(request, generation, id).await;
         };
         if !self.permissions.permit(owner, holder) {
-            return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
+            return Err(TakeOverError::NotPermitted(Box::new(holder.clone().seen_by(Some(&owner.id)))));
         }
         // A move of one's own lease to another tab does not add a lock.
         let _turn = if owner.id == holder.owner.id { None } else { self.admit(&request).await? };
