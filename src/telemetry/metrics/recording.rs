@@ -2,16 +2,14 @@
 //! cardinality.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Meter;
 
 use super::heartbeats::Heartbeats;
 use super::instruments::Instruments;
-use crate::clock::to_micros;
 use crate::error::{Class, ErrorCode};
 use crate::lease::HeldByType;
 use crate::lease::operations::LockHash;
@@ -24,8 +22,6 @@ pub(crate) struct Metrics(Option<Arc<Recording>>);
 struct Recording {
     instruments: Instruments,
     beats: Mutex<Heartbeats>,
-    /// How far the database's clock is ahead of this host's, in microseconds, at the last observation.
-    ahead: AtomicI64,
     held: Arc<Mutex<Held>>,
 }
 
@@ -61,8 +57,8 @@ impl Metrics {
                 }
             })
             .build();
-        let (instruments, beats, ahead) = (Instruments::new(meter), Mutex::default(), AtomicI64::new(0));
-        Metrics(Some(Arc::new(Recording { instruments, beats, ahead, held })))
+        let (instruments, beats) = (Instruments::new(meter), Mutex::default());
+        Metrics(Some(Arc::new(Recording { instruments, beats, held })))
     }
 
     /// Reports the number of queued requests.
@@ -79,17 +75,17 @@ impl Metrics {
         let by_outcome =
             [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", report.outcome())];
         match (operation, report.class()) {
-            ("try_lock" | "lock", None) => {
-                instruments.acquired.add(1, &by_type);
-                self.saw_the_clock(report);
-            }
+            ("try_lock" | "lock", None) => instruments.acquired.add(1, &by_type),
             ("keep_alive" | "extend_lock_expiration" | "resume", None) if report.holder.is_some() => {
                 instruments.extended.add(1, &by_outcome[..2]);
-                self.saw_the_clock(report);
             }
             ("release_lock" | "release_within", None) => {
                 instruments.released.add(1, &by_type);
-                self.held_for(report, &by_type);
+                if let Some(holder) = report.holder {
+                    // Both times are of the release, by the database's clock.
+                    let held = (holder.last_active + holder.silent).duration_since(holder.since).unwrap_or_default();
+                    instruments.hold_time.record(held.as_secs_f64(), &by_type);
+                }
             }
             ("take_over", None) => instruments.taken_over.add(1, &by_type),
             ("break_lock", None) => instruments.broken.add(1, &by_type),
@@ -162,22 +158,6 @@ impl Metrics {
             }
         }
         held.by_type = by_type;
-    }
-
-    /// A lease that was just kept alive contains the database's time.
-    fn saw_the_clock(&self, report: &Report<'_>) {
-        if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
-            let ahead = to_micros(holder.last_active) - to_micros(SystemTime::now());
-            recording.ahead.store(ahead, Ordering::Relaxed);
-        }
-    }
-
-    fn held_for(&self, report: &Report<'_>, by_type: &[KeyValue]) {
-        if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
-            let now = to_micros(SystemTime::now()) + recording.ahead.load(Ordering::Relaxed);
-            let held = u64::try_from(now - to_micros(holder.since)).unwrap_or(0);
-            recording.instruments.hold_time.record(Duration::from_micros(held).as_secs_f64(), by_type);
-        }
     }
 }
 
