@@ -62,9 +62,7 @@ impl LockManager {
         version: impl Into<Expected<A>>,
     ) -> Result<Lease, Error> {
         let (kind, version) = (A::mapping().name.as_str(), version.into());
-        let lease = seen(self.metrics(), "resume", Some(kind), self.revive(repository, id, lock, version)).await?;
-        self.record_heartbeat(lock, &lease);
-        Ok(lease)
+        seen(self.metrics(), "resume", Some(kind), self.revive(repository, id, lock, version)).await
     }
 
     async fn revive<A: Aggregate>(

@@ -101,9 +101,7 @@ impl LockManager {
             lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))
         });
         let taking = async { Result::<_, TakeOverError>::map(taking.await, Unclaimed::claim) };
-        let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;
-        self.record_heartbeat(&lease.id, &lease);
-        Ok(lease)
+        seen(self.metrics(), "take_over", Some(key.kind()), taking).await
     }
 
     async fn take_from(

@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Meter;
 
-use super::heartbeats::Heartbeats;
 use super::instruments::Instruments;
 use crate::error::{Class, ErrorCode};
 use crate::lease::HeldByType;
-use crate::lease::operations::LockHash;
 use crate::telemetry::outcome::Report;
 
 /// Records metrics, if there is a meter. Clones share the instruments.
@@ -21,7 +19,6 @@ pub(crate) struct Metrics(Option<Arc<Recording>>);
 
 struct Recording {
     instruments: Instruments,
-    beats: Mutex<Heartbeats>,
     held: Arc<Mutex<Held>>,
 }
 
@@ -57,8 +54,7 @@ impl Metrics {
                 }
             })
             .build();
-        let (instruments, beats) = (Instruments::new(meter), Mutex::default());
-        Metrics(Some(Arc::new(Recording { instruments, beats, held })))
+        Metrics(Some(Arc::new(Recording { instruments: Instruments::new(meter), held })))
     }
 
     /// Reports the number of queued requests.
@@ -96,29 +92,6 @@ impl Metrics {
         }
         if report.error == Some(ErrorCode::LockExpired) {
             instruments.expired.add(1, &by_outcome[..2]);
-        }
-    }
-
-    /// A heartbeat of a lease, or its end.
-    pub(crate) fn beat(&self, lock: impl FnOnce() -> LockHash, ttl: Duration, report: &Report<'_>) {
-        let Some(recording) = self.0.as_deref() else { return };
-        let (lock, mut beats) = (lock(), locked(&recording.beats));
-        match (report.holder, report.class()) {
-            (Some(holder), _) => {
-                if let Some(silent) = beats.note(&lock, holder.last_active, ttl) {
-                    let late = silent.saturating_sub(ttl / 3).as_secs_f64();
-                    recording.instruments.lateness.record(late, &[of_type(holder.key.kind())]);
-                }
-            }
-            (None, Some(Class::Lost)) => beats.forget(&lock),
-            (None, _) => {}
-        }
-    }
-
-    /// A lease was released.
-    pub(crate) fn forget(&self, lock: impl FnOnce() -> LockHash) {
-        if let Some(recording) = self.0.as_deref() {
-            locked(&recording.beats).forget(&lock());
         }
     }
 
