@@ -133,13 +133,6 @@ impl Connection {
         on_open!(&self.link, open => Some(open.outside()), else None)
     }
 
-    /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
-    /// in deadlocks.
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        erased(async { on_open!(&mut self.link, open => open.begin_again().await, else Err(DatabaseError::ReadOnly)) })
-            .await
-    }
-
     /// The simulated transaction that it is.
     #[cfg(test)]
     pub(crate) fn simulated(&mut self) -> Option<&mut simulation::Work> {

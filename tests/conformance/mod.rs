@@ -535,7 +535,6 @@ macro_rules! conformance {
                 idle_transaction_is_ended_and_its_lease_freed,
                 narrowly_lost_lock_is_retryable;
             deadlocks:
-                several_saves_that_lose_a_deadlock_are_done_again,
                 own_statement_that_loses_a_deadlock_is_run_again,
                 step_that_loses_a_deadlock_is_run_again,
                 saves_that_judge_the_key_and_then_hold_it_queue,
