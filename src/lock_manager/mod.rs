@@ -254,8 +254,8 @@ impl LockManager {
     /// is for the operator, so the holder is not redacted.
     ///
     /// # Errors
-    /// [`BreakError::HolderChanged`] if that generation is not held (any more); [`BreakError::NoReason`];
-    /// [`BreakError::ReasonTooLong`]; [`BreakError::ReasonNotPlain`]; [`BreakError::InvalidOwner`]; [`BreakError::Database`].
+    /// [`BreakError::HolderChanged`] if that generation is not held (any more); [`BreakError::InvalidReason`];
+    /// [`BreakError::InvalidOwner`]; [`BreakError::Database`].
     pub async fn break_lock(
         &self,
         key: &LockKey,

@@ -84,8 +84,7 @@ impl LockManager {
     ///
     /// # Errors
     /// [`TakeOverError::HolderChanged`] if that generation is not held (any more); [`TakeOverError::NotPermitted`];
-    /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::ReasonNotPlain`]; [`TakeOverError::InvalidOwner`];
-    /// [`TakeOverError::Advisory`]; [`TakeOverError::LimitReached`];
+    /// [`TakeOverError::InvalidReason`]; [`TakeOverError::InvalidOwner`]; [`TakeOverError::Advisory`]; [`TakeOverError::LimitReached`];
     /// [`TakeOverError::LockIdUsed`]; [`TakeOverError::Database`]. After any of them the holder keeps the lease.
     pub async fn take_over(
         &self,
