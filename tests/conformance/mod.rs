@@ -370,7 +370,7 @@ macro_rules! conformance {
                 a_version_that_a_person_saw_is_never_retried,
                 domain_refusal_is_not_retried,
                 attempts_and_time_are_bounded,
-                a_lock_timeout_is_only_retried_on_request,
+                a_lock_timeout_is_not_retried,
                 no_increment_is_lost_among_many_that_retry,
                 a_commit_that_can_be_found_out_about_leaves_its_operation_id;
             batches:
