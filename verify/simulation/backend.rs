@@ -19,8 +19,6 @@ impl Link {
         Capabilities {
             database: "simulated".into(),
             granularity: Granularity::Database,
-            shared_locks: false,
-            skip_locked: false,
             names_blocker: false,
             heartbeats_pass_saves: false,
         }

@@ -76,8 +76,6 @@ fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
     Capabilities {
         database: format!("{name} {version}"),
         granularity: Granularity::Row,
-        shared_locks: true,
-        skip_locked: true,
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
     }

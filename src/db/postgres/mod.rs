@@ -72,8 +72,6 @@ fn capabilities(version: &str) -> Capabilities {
     Capabilities {
         database: format!("PostgreSQL {version}"),
         granularity: Granularity::Row,
-        shared_locks: true,
-        skip_locked: true,
         names_blocker: true,
         heartbeats_pass_saves: true,
     }

@@ -83,8 +83,6 @@ fn capabilities(version: String) -> Capabilities {
     Capabilities {
         database: format!("SQLite {version}"),
         granularity: Granularity::Database,
-        shared_locks: false,
-        skip_locked: false,
         names_blocker: false,
         heartbeats_pass_saves: false,
     }
