@@ -10,7 +10,6 @@ use crate::error::DatabaseError;
 use crate::lease::{LockKey, Owner};
 use crate::store::Authorship;
 use crate::store::statements;
-use crate::store::texts::shape;
 use crate::version::conflict::Change;
 
 static STATE: Text =
@@ -23,7 +22,7 @@ pub(crate) async fn state(
     key: &LockKey,
     at: Version,
 ) -> Result<Option<Rows>, DatabaseError> {
-    let shape = shape(mapping);
+    let shape = mapping.shape();
     let select = STATE.with([Bind::Key(key.kind()), Bind::Key(key.id()), at.number().into(), Bind::Text(&shape)]);
     let rows = db.read(select, RowLock::None).await?;
     let Some(state) = rows.first().map(|row| row.text_at(0)).transpose()?.flatten() else { return Ok(None) };
@@ -86,7 +85,7 @@ pub(super) async fn keep(
         return Ok(());
     }
     let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
-    let (by, shape) = (author.by.as_ref(), shape(mapping));
+    let (by, shape) = (author.by.as_ref(), mapping.shape());
     let [by, name] = [by.map(|by| &*by.id), by.map(|by| &*by.name)].map(Bind::from);
     let command = Bind::from(author.command.as_deref());
     let (kind, id, number) = (Bind::Key(key.kind()), Bind::Key(key.id()), version.number());
