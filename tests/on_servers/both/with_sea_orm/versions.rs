@@ -58,10 +58,9 @@ pub async fn unknown_version_is_an_error_not_a_skipped_check(t: &TestDb) {
         let mut tx = t.db.begin().await.unwrap();
         let edited = || parcel::ActiveModel { version: known.clone(), ..labelled(&parcel, "unchecked") };
         let conn = tx.sea_orm().unwrap();
-        for refused in [
-            edited().update_versioned(&conn).await.unwrap_err(),
-            edited().expecting(Version::FIRST).unwrap_err(),
-        ] {
+        for refused in
+            [edited().update_versioned(&conn).await.unwrap_err(), edited().expecting(Version::FIRST).unwrap_err()]
+        {
             assert!(matches!(refused, Error::Database(DatabaseError::Mapping(_))), "{refused:?}");
             assert!(refused.to_string().starts_with("table `test_parcel`, column `version`: the version"), "{refused}");
             assert!(refused.to_string().contains(problem), "{refused}");
