@@ -17,10 +17,8 @@ use crate::simulation;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Purpose {
     /// Whether it contains heartbeats, which wait the least for other processes, because their leases expire.
-    #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "servers have no queue of processes"))]
     pub beats: bool,
     /// Whether it may wait for other transactions. (On SQLite every one waits for the writer.)
-    #[cfg_attr(not(any(feature = "postgres", feature = "mysql")), allow(dead_code, reason = "SQLite has one writer"))]
     pub waits: bool,
 }
 
@@ -152,7 +150,6 @@ impl Backend {
             Backend::Sqlite(_) => 1,
             #[cfg(test)]
             Backend::Simulated(link) => link.answers_at_once(),
-            #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
             _ => 4,
         }
     }
@@ -167,7 +164,6 @@ impl Backend {
     pub(crate) fn as_sqlite(&self) -> Option<&Sqlite> {
         match self {
             Backend::Sqlite(sqlite) => Some(sqlite),
-            #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
             _ => None,
         }
     }
@@ -177,7 +173,6 @@ impl Backend {
     pub(crate) fn as_postgres(&self) -> Option<&Postgres> {
         match self {
             Backend::Postgres(postgres) => Some(postgres),
-            #[allow(unreachable_patterns, reason = "a build may have PostgreSQL only")]
             _ => None,
         }
     }
@@ -187,7 +182,6 @@ impl Backend {
     pub(crate) fn as_mysql(&self) -> Option<&MySql> {
         match self {
             Backend::MySql(mysql) => Some(mysql),
-            #[allow(unreachable_patterns, reason = "a build may have MySQL only")]
             _ => None,
         }
     }
