@@ -7,7 +7,7 @@ use crate::error::DatabaseError;
 use crate::lease::cursor::Position;
 use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
 use crate::lease::{LeaseLossReason, RanOut};
-use crate::store::leases::{LEASE, lease, past};
+use crate::store::leases::{LEASE, PAST, lease, past};
 
 /// A statement under construction.
 #[derive(Default)]
@@ -87,15 +87,10 @@ pub(crate) async fn past_of(db: &mut Connection, query: &HistoryQuery) -> Result
     };
     let limit = select.place(i64::from(query.limit));
     select.text = format!(
-        "select {{key page.kind}} as kind, {{key page.id}} as id, page.lock_hash, page.generation, page.owner_id, page.owner_name,
-                page.owner_role, page.shown_as, page.since, page.ended_at, page.how, page.idle, page.limited, page.by_id, page.by_name,
-                page.by_role, page.reason, coalesce(later.owner_id, held.owner_id) as next_id,
+        "select {}, coalesce(later.owner_id, held.owner_id) as next_id,
                 coalesce(later.owner_name, held.owner_name) as next_name, coalesce(later.owner_role, held.owner_role) as next_role,
                 coalesce(later.generation, held.generation) as next_generation, coalesce(later.since, held.since) as next_since
-           from (select past.kind, past.id, past.lock_hash, past.generation, past.owner_id, past.owner_name, past.owner_role,
-                        past.shown_as, past.since, past.ended_at, past.how, past.idle, past.limited, past.by_id, past.by_name,
-                        past.by_role, past.reason,
-                        (select min(other.generation) from tenure_lock_history as other
+           from (select {}, (select min(other.generation) from tenure_lock_history as other
                           where other.kind = past.kind and other.id = past.id and other.generation > past.generation)
                         as later_generation
                    from tenure_lock_history as past where past.kind = {kind} and past.id = {id}{after}
@@ -107,7 +102,9 @@ pub(crate) async fn past_of(db: &mut Connection, query: &HistoryQuery) -> Result
                 select min(other.generation) from tenure_lock as other
                  where other.kind = page.kind and other.id = page.id and other.generation > page.generation
                    and not other.ended) and not held.ended
-          order by page.generation desc, page.lock_hash desc"
+          order by page.generation desc, page.lock_hash desc",
+        Column::read(&PAST, "page.", "", db.sheet()),
+        Column::names(&PAST, "past.")
     );
     let rows = db.read(select.statement(db.sheet()), RowLock::None).await?;
     let mut entries = rows.iter().map(|row| row.get(past_row)).collect::<Result<Vec<_>, _>>()?;

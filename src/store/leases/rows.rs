@@ -38,7 +38,7 @@ pub(in crate::store) const LEASE: [Column; 17] = [
 ];
 
 /// Those of the history, as [`past`] reads them.
-const PAST: [Column; 17] = [
+pub(in crate::store) const PAST: [Column; 17] = [
     Column::bytes("lock_hash"),
     Column::key("kind"),
     Column::key("id"),
