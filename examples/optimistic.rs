@@ -104,7 +104,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let seen_by_minji = order.token();
     let by_phone = orders.update(&no).by(&park).command("change address").expecting(order.token());
     by_phone.run(|order| order.send_to("Sejong-daero 9")).await.expect("it is current");
-    let message = orders.update(&no).by(&minji).expecting(seen_by_minji).merging(Merge::disjoint());
+    let message = orders.update(&no).by(&minji).expecting(seen_by_minji).merging(Merge::Disjoint);
     let merged = message.run(|order: &mut Order| order.write("Please ring twice")).await.expect("nothing is contested");
     println!("\nmerged: {}, \"{}\"", merged.loaded.ship_to, merged.loaded.message);
     assert_eq!((&*merged.loaded.ship_to, &*merged.loaded.message), ("Sejong-daero 9", "Please ring twice"));

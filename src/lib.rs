@@ -49,6 +49,10 @@
 //!
 #![doc = include_str!("error/questions.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "sqlite", feature = "postgres", feature = "mysql")),
+    allow(dead_code, unreachable_patterns, unused_imports, reason = "what another database needs")
+)]
 
 #[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
 compile_error!("tenure needs a database: choose at least one of its features `sqlite`, `postgres` and `mysql`");

@@ -108,7 +108,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::aggregate::value::{Kind, Value};
+use crate::aggregate::value::{Kind, Value, hex};
 
 /// One column, and its field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -405,7 +405,7 @@ impl Mapping {
                 hash.update(format!("{}:{:?},", column.name, column.kind));
             }
         }
-        hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&hash.finalize()[..8])
     }
 }
 

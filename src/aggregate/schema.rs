@@ -53,36 +53,6 @@ pub enum Severity {
     Error,
 }
 
-/// The subject of a [`Finding`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FindingKind {
-    /// There is no such table.
-    MissingTable,
-    /// The table has no such column.
-    MissingColumn,
-    /// The column's type does not store the values of the field.
-    Type,
-    /// The column may be null where the field may not, or the other way round.
-    Null,
-    /// The table has a column that must be given a value, and the mapping does not know it.
-    UnmappedColumn,
-    /// No unique key makes the id, or the key of a child, unique.
-    UniqueKey,
-    /// No index begins with the columns that find the children.
-    Index,
-    /// The collation of a key treats different spellings as equal.
-    Collation,
-    /// The table cannot keep what a transaction promises: it does not roll back, or a crash empties it. The first save refuses it, too.
-    Storage,
-    /// The database computes the column, so no statement may write it.
-    Computed,
-    /// The column is narrow: saves fail after the highest number of a version, or parts of a second are lost.
-    Width,
-    /// Row security decides which rows this user may write.
-    Policy,
-}
-
 /// One difference between a mapping and a live table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -91,8 +61,6 @@ pub struct Finding {
     pub table: String,
     /// The column, if it is about one.
     pub column: Option<String>,
-    /// The table or column.
-    pub kind: FindingKind,
     /// The severity.
     pub severity: Severity,
     /// The problem, and the remedy.
@@ -157,7 +125,7 @@ pub(crate) fn compare(mapping: &Mapping, live: &[Option<LiveTable>]) -> SchemaRe
     for (table, live) in std::iter::once(&mapping.root).chain(&mapping.children).zip(live) {
         match live {
             Some(live) => comparison.table(table, live),
-            None => comparison.add(table, None, FindingKind::MissingTable, Severity::Error, "there is no such table"),
+            None => comparison.add(table, None, Severity::Error, "there is no such table"),
         }
     }
     let mut findings = comparison.findings;
@@ -171,25 +139,18 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    fn add(
-        &mut self,
-        table: &Table,
-        column: Option<&str>,
-        kind: FindingKind,
-        severity: Severity,
-        message: impl Into<String>,
-    ) {
+    fn add(&mut self, table: &Table, column: Option<&str>, severity: Severity, message: impl Into<String>) {
         let (table, column) = (table.name.clone(), column.map(str::to_owned));
-        self.findings.push(Finding { table, column, kind, severity, message: message.into() });
+        self.findings.push(Finding { table, column, severity, message: message.into() });
     }
 
     fn table(&mut self, table: &Table, live: &LiveTable) {
         if let Some(problem) = &live.breaks {
-            self.add(table, None, FindingKind::Storage, Severity::Error, problem);
+            self.add(table, None, Severity::Error, problem);
         }
         if live.policed {
             let message = "row security applies to this user: where it may read a row and not write it, saves fail as `NotWritten`";
-            self.add(table, None, FindingKind::Policy, Severity::Warning, message);
+            self.add(table, None, Severity::Warning, message);
         }
         let expected = self.expected(table);
         for column in &expected {
@@ -198,7 +159,7 @@ impl Comparison<'_> {
                 None => {
                     let known = live.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
                     let message = format!("the table has no such column; it has {known}");
-                    self.add(table, Some(&column.name), FindingKind::MissingColumn, Severity::Error, message);
+                    self.add(table, Some(&column.name), Severity::Error, message);
                 }
             }
         }
@@ -207,14 +168,14 @@ impl Comparison<'_> {
         {
             let message = "it has no default, and the mapping says that the database makes the id; make it an identity column, or \
                            remove `generated`";
-            self.add(table, Some(&id.name), FindingKind::Type, Severity::Error, message);
+            self.add(table, Some(&id.name), Severity::Error, message);
         }
         for found in &live.columns {
             let mapped = expected.iter().any(|column| live.same(&found.name, &column.name));
             if !mapped && !found.nullable && !found.filled {
                 let message = "it is `not null` without a default, and no field maps to it, so every insert fails; map it, \
                                or give it a default";
-                self.add(table, Some(&found.name), FindingKind::UnmappedColumn, Severity::Error, message);
+                self.add(table, Some(&found.name), Severity::Error, message);
             }
         }
         self.keys(table, live);
@@ -243,24 +204,24 @@ impl Comparison<'_> {
                 "its type is `{cast}`, which takes no text without a cast; write `#[aggregate(sql_type = \"{cast}\")]` above the type \
                  of the field"
             );
-            self.add(table, name, FindingKind::Type, Severity::Error, message);
+            self.add(table, name, Severity::Error, message);
         } else if found.kinds.is_some_and(|kinds| !kinds.contains(&column.kind)) && column.sql_type.is_none() {
             let message = format!(
                 "its type is `{}`, and the field's values are of the kind {:?}; change the column or the field",
                 found.type_name, column.kind
             );
-            self.add(table, name, FindingKind::Type, Severity::Error, message);
+            self.add(table, name, Severity::Error, message);
         }
         let by_database = table.path.is_empty() && self.mapping.generated && table.columns[0].name == column.name;
         if let Some(how) = found.computed.as_deref().filter(|_| !by_database) {
             let message = format!("it is {how}, so every insert fails; make it an ordinary column, or do not map it");
-            self.add(table, name, FindingKind::Computed, Severity::Error, message);
+            self.add(table, name, Severity::Error, message);
         }
         let is_version = table.path.is_empty() && column.name == self.mapping.version;
         if let Some(highest) = found.width.as_deref().filter(|_| is_version).and_then(highest) {
             let width = found.width.as_deref().unwrap_or_default();
             let message = format!("as `{width}` it ends at {highest}, and then every save fails; make it a `bigint`");
-            self.add(table, name, FindingKind::Width, Severity::Warning, message);
+            self.add(table, name, Severity::Warning, message);
         }
         let is_time = matches!(column.kind, Kind::Timestamp | Kind::DateTime | Kind::Time);
         let of_a_field = table.columns.iter().any(|own| own.name == column.name);
@@ -269,18 +230,18 @@ impl Comparison<'_> {
                 "as `{width}` it keeps {} digits of a second, so a time is not read as it was saved; give it 6",
                 second_parts(width)
             );
-            self.add(table, name, FindingKind::Width, Severity::Warning, message);
+            self.add(table, name, Severity::Warning, message);
         }
         match (column.nullable, found.nullable) {
             (false, true) => {
                 let message = "it may be NULL, and the field is no `Option`, so a row with NULL cannot be loaded; make the column \
                                `not null`, or the field an `Option`";
-                self.add(table, name, FindingKind::Null, Severity::Warning, message);
+                self.add(table, name, Severity::Warning, message);
             }
             (true, false) if !table.columns.iter().any(|c| c.name == column.name && c.part_of.is_some()) => {
                 let message = "it is `not null`, and the field is an `Option`, so `None` cannot be saved; allow NULL, or change \
                                the field";
-                self.add(table, name, FindingKind::Null, Severity::Warning, message);
+                self.add(table, name, Severity::Warning, message);
             }
             _ => {}
         }
@@ -308,7 +269,7 @@ impl Comparison<'_> {
                     "by `{collation}` different spellings are one row, and only the stored one is accepted; normalise ids before \
                      they are used, or let the column compare bytes"
                 );
-                self.add(table, Some(name), FindingKind::Collation, Severity::Warning, message);
+                self.add(table, Some(name), Severity::Warning, message);
             }
         }
         let has = |unique: &Vec<String>, exactly: bool| {
@@ -322,7 +283,7 @@ impl Comparison<'_> {
                 key.join(", "),
                 if root { "id" } else { "key" }
             );
-            self.add(table, None, FindingKind::UniqueKey, Severity::Error, message);
+            self.add(table, None, Severity::Error, message);
         }
         // Columns that the children refer to without the root's id must be unique by themselves, or two aggregates would share children.
         if let Some(at) = self.mapping.children.iter().position(|child| child == table)
@@ -335,7 +296,7 @@ impl Comparison<'_> {
                 let message = format!(
                     "its children refer to ({names}) alone, which no key makes unique: two rows would share their children"
                 );
-                self.add(table, None, FindingKind::UniqueKey, Severity::Error, message);
+                self.add(table, None, Severity::Error, message);
             }
         }
         let leads = |index: &Vec<String>| {
@@ -345,7 +306,7 @@ impl Comparison<'_> {
         if !root && !live.indexes.iter().any(leads) {
             let names = parent.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
             let message = format!("no index begins with ({names}): each load and save reads the whole table");
-            self.add(table, None, FindingKind::Index, Severity::Warning, message);
+            self.add(table, None, Severity::Warning, message);
         }
     }
 }

@@ -225,12 +225,29 @@ impl fmt::Display for Value {
             Value::Real(value) => value.fmt(f),
             Value::Decimal(value) => value.fmt(f),
             Value::Text(text) | Value::Date(text) | Value::DateTime(text) | Value::Time(text) => text.fmt(f),
-            Value::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Value::Bytes(bytes) => f.write_str(&hex(bytes)),
             Value::Uuid(bytes) => uuid::write(bytes, f),
             Value::Json(json) => json.fmt(f),
             Value::Timestamp(micros) => calendar::write_instant(*micros, f),
             Value::Invalid(_, why) => why.fmt(f),
         }
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// The bytes of hexadecimal digits.
+pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    let byte = |[high, low]: &[u8; 2]| u8::try_from(digit(*high)? * 16 + digit(*low)?).ok();
+    match text.as_bytes().as_chunks() {
+        (pairs, []) => pairs.iter().map(byte).collect(),
+        _ => None,
     }
 }
 

@@ -1,13 +1,13 @@
 //! A database: the one place that knows which one it is.
 
 #[cfg(feature = "mysql")]
-use crate::db::mysql::MySql;
+use crate::db::mysql::{self, MySql};
 #[cfg(feature = "postgres")]
-use crate::db::postgres::Postgres;
+use crate::db::postgres::{self, Postgres};
 #[cfg(feature = "sqlite")]
-use crate::db::sqlite::Sqlite;
+use crate::db::sqlite::{self, Sqlite};
+use crate::db::{Address, ConnectOptions, Connection, Diagnosis, erased};
 use crate::db::{Capabilities, Connections};
-use crate::db::{Connection, erased};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 #[cfg(test)]
@@ -17,10 +17,8 @@ use crate::simulation;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Purpose {
     /// Whether it contains heartbeats, which wait the least for other processes, because their leases expire.
-    #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "servers have no queue of processes"))]
     pub beats: bool,
     /// Whether it may wait for other transactions. (On SQLite every one waits for the writer.)
-    #[cfg_attr(not(any(feature = "postgres", feature = "mysql")), allow(dead_code, reason = "SQLite has one writer"))]
     pub waits: bool,
 }
 
@@ -59,7 +57,54 @@ macro_rules! on_each {
     };
 }
 
+/// The same in the module of the database that a URL names.
+macro_rules! by_scheme {
+    ($url:expr, $database:ident => $work:expr) => {
+        match $url.split_once(':').map(|(scheme, _)| scheme) {
+            #[cfg(feature = "sqlite")]
+            Some("sqlite") => {
+                use sqlite as $database;
+                $work
+            }
+            #[cfg(feature = "postgres")]
+            Some("postgres" | "postgresql") => {
+                use postgres as $database;
+                $work
+            }
+            #[cfg(feature = "mysql")]
+            Some("mysql" | "mariadb") => {
+                use mysql as $database;
+                $work
+            }
+            _ => Err(DatabaseError::Unsupported(
+                "this build does not know that kind of database; `sqlite://file` needs the feature `sqlite`, \
+                 `postgres://user@host/database` the feature `postgres`, `mysql://user@host/database` the feature `mysql`",
+            )),
+        }
+    };
+}
+
 impl Backend {
+    /// Connects, and migrates tenure's own tables.
+    pub(crate) async fn open(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
+        by_scheme!(url, database => database::Database::open(Address::Url(url), options).await.map(Backend::from))
+    }
+
+    /// Examines a database without changing it.
+    pub(crate) async fn diagnose(url: &str, options: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
+        by_scheme!(url, database => database::diagnose(url, options).await)
+    }
+
+    /// The migrations of tenure's own tables besides the applied ones, as SQL.
+    pub(crate) fn script(url: &str, applied: &[i64]) -> Result<String, DatabaseError> {
+        by_scheme!(url, database => Ok(database::script(applied)))
+    }
+
+    /// Applies the application's own migrations.
+    pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        on_each!(self, own => own.migrate(migrator).await)
+    }
+
     /// Its capabilities.
     pub(crate) fn capabilities(&self) -> Capabilities {
         on_each!(self, own => own.capabilities())
@@ -105,7 +150,6 @@ impl Backend {
             Backend::Sqlite(_) => 1,
             #[cfg(test)]
             Backend::Simulated(link) => link.answers_at_once(),
-            #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
             _ => 4,
         }
     }
@@ -120,7 +164,6 @@ impl Backend {
     pub(crate) fn as_sqlite(&self) -> Option<&Sqlite> {
         match self {
             Backend::Sqlite(sqlite) => Some(sqlite),
-            #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
             _ => None,
         }
     }
@@ -130,7 +173,6 @@ impl Backend {
     pub(crate) fn as_postgres(&self) -> Option<&Postgres> {
         match self {
             Backend::Postgres(postgres) => Some(postgres),
-            #[allow(unreachable_patterns, reason = "a build may have PostgreSQL only")]
             _ => None,
         }
     }
@@ -140,7 +182,6 @@ impl Backend {
     pub(crate) fn as_mysql(&self) -> Option<&MySql> {
         match self {
             Backend::MySql(mysql) => Some(mysql),
-            #[allow(unreachable_patterns, reason = "a build may have MySQL only")]
             _ => None,
         }
     }

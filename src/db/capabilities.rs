@@ -11,11 +11,6 @@ pub struct Capabilities {
     pub database: String,
     /// The granularity of a pessimistic lock.
     pub granularity: Granularity,
-    /// Whether several transactions can hold [`LockMode::PessimisticRead`](crate::LockMode::PessimisticRead) on one
-    /// aggregate at the same time.
-    pub shared_locks: bool,
-    /// Whether [`Repository::find_many_skip_locked`](crate::Repository::find_many_skip_locked) works.
-    pub skip_locked: bool,
     /// Whether a [`LockTimeout`](crate::error::DatabaseError::LockTimeout) can name the blocking session.
     pub names_blocker: bool,
     /// Whether a save can hold a lease without blocking its heartbeats. Otherwise a heartbeat waits for the save.
@@ -26,7 +21,8 @@ pub struct Capabilities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Granularity {
-    /// The aggregate's root row.
+    /// The aggregate's root row. Several transactions can hold [`LockMode::PessimisticRead`](crate::LockMode::PessimisticRead) on it, and
+    /// [`Repository::find_many_skip_locked`](crate::Repository::find_many_skip_locked) works.
     Row,
     /// The whole database: one transaction writes at a time.
     Database,
@@ -42,8 +38,6 @@ impl fmt::Display for Capabilities {
         };
         writeln!(f, "database                  {}", self.database)?;
         writeln!(f, "pessimistic locks         {locks}")?;
-        writeln!(f, "shared locks              {}", yes(self.shared_locks))?;
-        writeln!(f, "skip locked               {}", yes(self.skip_locked))?;
         writeln!(f, "names the blocker         {}", yes(self.names_blocker))?;
         write!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))
     }

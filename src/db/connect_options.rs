@@ -56,7 +56,6 @@ impl ConnectOptions {
         self
     }
 
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn lifetime(&self) -> Option<Duration> {
         Some(self.lifetime.unwrap_or(Duration::from_secs(300))).filter(|limit| !limit.is_zero())
     }
@@ -96,21 +95,18 @@ impl ConnectOptions {
         self.guarded.unwrap_or(Duration::from_secs(60))
     }
 
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn idle_limit(&self) -> Duration {
         self.idle.unwrap_or(Duration::from_secs(60))
     }
 
     /// As [`idle_limit`](Self::idle_limit), for batches of the lock table, which only wait for their own answers: a process that is stopped
     /// in the middle of one must not keep the rows of many for long.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn idle_limit_of_batches(&self) -> Duration {
         const LONGEST: Duration = Duration::from_secs(10);
         Some(self.idle_limit()).filter(|limit| !limit.is_zero()).map_or(LONGEST, |limit| limit.min(LONGEST))
     }
 
     /// The application's statements, and after them these.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn first(&self, settings: &str) -> String {
         // A line of its own: the statements may end with a comment.
         let first = self.after_connect.as_deref().map(|first| first.trim_end_matches([';', ' ', '\n', '\t', '\r']));

@@ -108,7 +108,6 @@ impl Connection {
         match &self.link {
             #[cfg(feature = "sqlite")]
             Link::Sqlite(_) => Some(sqlite::now(self.clock.as_ref())),
-            #[allow(unreachable_patterns, reason = "a build may have SQLite only")]
             _ => self.clock.as_ref().map(ManualClock::millis),
         }
     }
@@ -131,13 +130,6 @@ impl Connection {
     /// The session of its transaction, seen from another connection. Nothing is open on a connection for reading.
     pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
         on_open!(&self.link, open => Some(open.outside()), else None)
-    }
-
-    /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
-    /// in deadlocks.
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        erased(async { on_open!(&mut self.link, open => open.begin_again().await, else Err(DatabaseError::ReadOnly)) })
-            .await
     }
 
     /// The simulated transaction that it is.

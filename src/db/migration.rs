@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use sqlx::migrate::{MigrateError, Migrator};
 
+use crate::aggregate::value::hex;
 use crate::error::DatabaseError;
 
 /// The number of the first migration. Those below it were applied by checkouts before the first release.
@@ -74,10 +75,7 @@ pub(crate) fn script(migrator: &Migrator, applied: &[i64], dialect: &Dialect) ->
     script.push_str(begin);
     script.push_str(dialect.ledger);
     for migration in missing() {
-        let checksum: String = migration.checksum.iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let checksum = hex(&migration.checksum);
         let (version, description) = (migration.version, migration.description.replace('\'', "''"));
         let (before, after) = dialect.bytes;
         let _ = write!(

@@ -44,9 +44,7 @@ pub(crate) use row::{Misfit, Row};
 pub(crate) use server::address::setting_names;
 #[cfg(test)]
 pub(crate) use sheet::PLAIN;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use sheet::RowLocks;
-pub(crate) use sheet::{Catalog, Dialect, Inserts, Sheet};
+pub(crate) use sheet::{Catalog, Dialect, Inserts, RowLocks, Sheet};
 pub(crate) use statement::{Bind, LOCK, Sql, Statement, Text};
 
 use std::pin::Pin;
@@ -90,7 +88,6 @@ impl From<LockMode> for RowLock {
     }
 }
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 impl RowLock {
     /// Whether it may have to wait.
     pub(crate) fn waits(self) -> bool {
@@ -114,7 +111,6 @@ pub(crate) enum Effect {
 }
 
 /// The reason that a server ended a transaction.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 const IDLE_TOO_LONG: &str = "the transaction was idle for longer than `ConnectOptions::idle_in_transaction` allows \
                            (60,000 ms unless it is set; at most 10,000 ms for a batch of the lock table)";
 

@@ -14,15 +14,12 @@ use crate::row_lock::Wait;
 pub(crate) const GRACE: Duration = Duration::from_millis(1_000);
 /// How long a transaction that must not wait for others waits for a row that another has inserted, and commits in a moment. Its answers have
 /// the time of the operation.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) const FOR_AN_INSERT: Duration = Duration::from_millis(200);
 /// The extra time after the server's own limit, so that the server can report the blocker first.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 const SLACK: Duration = Duration::from_millis(250);
 
 /// How long before the end of a wait its blocker is queried. It can only be told during the wait, and a busy machine needs a while for the
 /// query.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) fn to_find_the_blocker(wait: Duration) -> Duration {
     (wait / 2).min(Duration::from_secs(1))
 }
@@ -57,7 +54,6 @@ pub(crate) fn jitter() -> Duration {
 }
 
 /// The time limit of an answer, given the remaining budget.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) fn limit(left: Duration) -> Duration {
     (left + SLACK).max(GRACE)
 }

@@ -10,7 +10,6 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 
 use crate::aggregate::mapping::{self, MappingError, Table};
-use crate::db::columns::Columns;
 #[cfg(feature = "mysql")]
 use crate::db::mysql;
 #[cfg(feature = "postgres")]
@@ -48,12 +47,12 @@ macro_rules! on_each {
 
 impl Row {
     /// The number in a column.
-    pub(crate) fn integer(&self, at: usize) -> Result<Option<i64>, DatabaseError> {
+    pub(crate) fn integer_at(&self, at: usize) -> Result<Option<i64>, DatabaseError> {
         self.get(|row| on_each!(row, row => sqlx::Row::try_get(row, at)))
     }
 
     /// The text in a column.
-    pub(crate) fn text(&self, at: usize) -> Result<Option<String>, DatabaseError> {
+    pub(crate) fn text_at(&self, at: usize) -> Result<Option<String>, DatabaseError> {
         self.get(|row| on_each!(row, row => sqlx::Row::try_get(row, at)))
     }
 
@@ -91,20 +90,21 @@ impl Row {
     }
 }
 
-impl Columns for Row {
-    fn text(&self, column: &str) -> Result<Option<String>, sqlx::Error> {
-        on_each!(self, row => row.text(column))
+/// A column by its name; `None` is null.
+impl Row {
+    pub(crate) fn text(&self, column: &str) -> Result<Option<String>, sqlx::Error> {
+        on_each!(self, row => sqlx::Row::try_get(row, column))
     }
 
-    fn number(&self, column: &str) -> Result<Option<i64>, sqlx::Error> {
-        on_each!(self, row => row.number(column))
+    pub(crate) fn number(&self, column: &str) -> Result<Option<i64>, sqlx::Error> {
+        on_each!(self, row => sqlx::Row::try_get(row, column))
     }
 
-    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, sqlx::Error> {
-        on_each!(self, row => row.bytes(column))
+    pub(crate) fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, sqlx::Error> {
+        on_each!(self, row => sqlx::Row::try_get(row, column))
     }
 
-    fn flag(&self, column: &str) -> Result<Option<bool>, sqlx::Error> {
-        on_each!(self, row => row.flag(column))
+    pub(crate) fn flag(&self, column: &str) -> Result<Option<bool>, sqlx::Error> {
+        on_each!(self, row => sqlx::Row::try_get(row, column))
     }
 }

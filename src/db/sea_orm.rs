@@ -27,7 +27,6 @@ pub(crate) trait SeaOrmStatements: Send {
 }
 
 /// Whether a text of the application may end the transaction. A false positive costs one check.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) fn may_end(sql: &str) -> bool {
     let first = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     let stays = ["select", "insert", "update", "delete", "replace", "with"];

@@ -46,8 +46,6 @@ pub(crate) struct Sheet {
     pub list: fn(&str, &str, &[db::Column]) -> String,
     /// The greatest of several values.
     pub greatest: &'static str,
-    /// The least of several values.
-    pub least: &'static str,
     /// A part of a key, as text.
     pub key_text: fn(&str) -> String,
     /// Whether a column of text is equal to a parameter by its bytes. `column $1`.
@@ -169,7 +167,6 @@ impl Sheet {
             "on_conflict" => (self.on_conflict)(argument),
             "new" => (self.new)(argument),
             "greatest" => self.greatest.to_owned(),
-            "least" => self.least.to_owned(),
             "key" => (self.key_text)(argument),
             "bytes" => (self.bytes)(argument),
             "or_nothing" => {
@@ -207,7 +204,6 @@ pub(crate) static PLAIN: Sheet = Sheet {
     after: |_, _, _| String::new(),
     list: |place, _, _| place.to_owned(),
     greatest: "greatest",
-    least: "least",
     key_text: |text| text.to_owned(),
     same: |column, place| format!("{column} = {place}"),
     bytes: |text| text.to_owned(),

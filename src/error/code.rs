@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{BreakError, DatabaseError, Error, LeaseError, LeaseLost, ListError, LockError, SweepError, TakeOverError};
 use crate::lease::limits::Limit;
-use crate::lease::{LeaseLossReason, NoLock};
+use crate::lease::{InvalidReason, LeaseLossReason, NoLock};
 
 /// Whether, and when, a retry of the same operation as a whole may succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -428,14 +428,22 @@ impl LeaseLost {
     }
 }
 
+impl InvalidReason {
+    fn code(self) -> ErrorCode {
+        match self {
+            InvalidReason::Empty => ErrorCode::NoReason,
+            InvalidReason::TooLong => ErrorCode::TextTooLong,
+            InvalidReason::NotPlain => ErrorCode::TextNotPlain,
+        }
+    }
+}
+
 impl BreakError {
     /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             BreakError::HolderChanged { .. } => ErrorCode::HolderChanged,
-            BreakError::NoReason => ErrorCode::NoReason,
-            BreakError::ReasonTooLong => ErrorCode::TextTooLong,
-            BreakError::ReasonNotPlain => ErrorCode::TextNotPlain,
+            BreakError::InvalidReason(reason) => reason.code(),
             BreakError::InvalidOwner(_) => ErrorCode::InvalidOwner,
             BreakError::Database(error) => error.code(),
         }
@@ -448,9 +456,7 @@ impl TakeOverError {
         match self {
             TakeOverError::HolderChanged { .. } => ErrorCode::HolderChanged,
             TakeOverError::NotPermitted(_) => ErrorCode::TakeOverNotPermitted,
-            TakeOverError::NoReason => ErrorCode::NoReason,
-            TakeOverError::ReasonTooLong => ErrorCode::TextTooLong,
-            TakeOverError::ReasonNotPlain => ErrorCode::TextNotPlain,
+            TakeOverError::InvalidReason(reason) => reason.code(),
             TakeOverError::InvalidOwner(_) => ErrorCode::InvalidOwner,
             TakeOverError::Advisory { .. } => ErrorCode::AdvisoryLock,
             TakeOverError::LimitReached { limit, .. } => of_limit(*limit),

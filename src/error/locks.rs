@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::DatabaseError;
 use crate::lease::limits::Limit;
-use crate::lease::{Holder, InvalidOwner, LONGEST_REASON, LockKey, NoLock, Printable, Unfit};
+use crate::lease::{Holder, InvalidOwner, InvalidReason, LockKey, NoLock, Printable};
 
 /// Why a lock was not granted.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -113,31 +113,15 @@ pub enum BreakError {
         /// The current holders.
         held_now: Vec<Holder>,
     },
-    /// The holder must get a reason.
-    #[error("give a reason: the holder is going to read it")]
-    NoReason,
-    /// The reason is too long.
-    #[error("the reason is too long; write at most {} characters", LONGEST_REASON)]
-    ReasonTooLong,
-    /// The reason contains control characters.
-    #[error("the reason has line breaks or other control characters; write it in one line")]
-    ReasonNotPlain,
+    /// The reason is invalid.
+    #[error(transparent)]
+    InvalidReason(#[from] InvalidReason),
     /// The lock owner is invalid.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-}
-
-impl From<Unfit> for BreakError {
-    fn from(reason: Unfit) -> Self {
-        match reason {
-            Unfit::Empty => BreakError::NoReason,
-            Unfit::TooLong => BreakError::ReasonTooLong,
-            Unfit::NotPlain => BreakError::ReasonNotPlain,
-        }
-    }
 }
 
 /// The reason that a lease was not taken over.
@@ -153,15 +137,9 @@ pub enum TakeOverError {
     /// The requester may not take it over from this holder.
     #[error("{} may not be taken over from {}; wait until it is free", .0.key, .0.owner)]
     NotPermitted(Box<Holder>),
-    /// The holder must get a reason.
-    #[error("give a reason: the holder is going to read it")]
-    NoReason,
-    /// The reason is too long.
-    #[error("the reason is too long; write at most {} characters", LONGEST_REASON)]
-    ReasonTooLong,
-    /// The reason contains control characters.
-    #[error("the reason has line breaks or other control characters; write it in one line")]
-    ReasonNotPlain,
+    /// The reason is invalid.
+    #[error(transparent)]
+    InvalidReason(#[from] InvalidReason),
     /// The lock owner is invalid.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
@@ -185,14 +163,4 @@ pub enum TakeOverError {
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-}
-
-impl From<Unfit> for TakeOverError {
-    fn from(text: Unfit) -> Self {
-        match text {
-            Unfit::Empty => TakeOverError::NoReason,
-            Unfit::TooLong => TakeOverError::ReasonTooLong,
-            Unfit::NotPlain => TakeOverError::ReasonNotPlain,
-        }
-    }
 }

@@ -94,7 +94,7 @@ fn an_update_that_the_domain_refused_is_not_retried() {
     assert!(!UpdateError::<()>::Failed(DatabaseError::Closed.into()).is_retryable());
 }
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(feature = "mysql")]
 #[test]
 fn a_connection_lost_after_sending_leaves_the_outcome_unknown() {
     for lost in [DatabaseError::ConnectionLost("cut".into()), DatabaseError::CommitUnknown("cut".into())] {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::aggregate::value::{from_hex, hex};
 use crate::lease::LockKey;
 
 /// The position after the last entry of a page: pass it to the same list to get the next page.
@@ -21,16 +22,6 @@ pub(crate) enum Position {
     Held { since: i64, key: LockKey, generation: i64 },
     /// Of ended leases of a key: the generation, and the hash of its lock id.
     Past { generation: i64, lock: Vec<u8> },
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |at: usize| text.as_bytes().get(at).and_then(|digit| char::from(*digit).to_digit(16));
-    let byte = |at: usize| u8::try_from(digit(at)? * 16 + digit(at + 1)?).ok();
-    if text.len().is_multiple_of(2) { (0..text.len()).step_by(2).map(byte).collect() } else { None }
 }
 
 impl fmt::Display for Cursor {

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::lease::cursor::{Cursor, Position};
-use crate::lease::presence::Presence;
 use crate::lease::{Holder, LeaseLossReason, LockKey, Owner};
 
 /// A page of a list.
@@ -89,9 +88,6 @@ pub(crate) struct ListQuery {
     pub owner: Option<String>,
     /// `None`: every lease that blocks others.
     pub state: Option<LeaseState>,
-    pub presence: Option<Presence>,
-    /// The types with a non-default heartbeat, and its interval.
-    pub heartbeats: Vec<(String, Duration)>,
     pub held_for: Duration,
     pub after: Option<Position>,
     pub limit: u32,

@@ -6,6 +6,8 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
+use crate::aggregate::value::{from_hex, hex};
+
 /// Number of leading bytes with the creation time, in milliseconds since 1970.
 const TIME: usize = 6;
 
@@ -34,7 +36,7 @@ impl LockId {
 
     /// Its text, 64 hexadecimal digits, for the hidden field `lid`.
     pub fn reveal(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.0)
     }
 
     /// The stored form: its SHA-256, prefixed with the creation time. A reader of the table cannot act as the holder. In a random
@@ -56,15 +58,7 @@ impl FromStr for LockId {
     type Err = InvalidLockId;
 
     fn from_str(text: &str) -> Result<Self, InvalidLockId> {
-        let mut bytes = [0; 32];
-        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(InvalidLockId);
-        }
-        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-            let digits = std::str::from_utf8(digits).map_err(|_| InvalidLockId)?;
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| InvalidLockId)?;
-        }
-        Ok(LockId(bytes))
+        from_hex(text).and_then(|bytes| bytes.try_into().ok()).map(LockId).ok_or(InvalidLockId)
     }
 }
 

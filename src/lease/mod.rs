@@ -37,8 +37,8 @@ pub use owner::InvalidOwner;
 pub(crate) use owner::askable;
 pub use policy::{Acquire, InvalidPolicy, LockPolicy, ShowOwner};
 pub use presence::{Heartbeat, Presence};
-pub use text::LONGEST_REASON;
-pub(crate) use text::{NOT_PLAIN, Printable, Unfit, checked_reason, is_plain};
+pub use text::{InvalidReason, LONGEST_REASON};
+pub(crate) use text::{NOT_PLAIN, Printable, checked_reason, is_plain};
 
 /// The owner of a lock, or the author of a change: a person or a job, with an id that the application knows and a display name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -146,9 +146,6 @@ pub struct Holder {
     /// The time since the last heartbeat, at the time of this response.
     #[serde(rename = "silent_ms", serialize_with = "crate::clock::ms::duration")]
     pub silent: Duration,
-    /// The expected interval of heartbeats.
-    #[serde(skip)]
-    pub(crate) heartbeat: Duration,
     /// The visibility of the owner to others.
     #[serde(skip)]
     pub(crate) shown: ShowOwner,

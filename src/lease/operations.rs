@@ -35,10 +35,6 @@ pub(crate) enum KeyState {
     /// Free, and it stays free until the transaction ends.
     Free,
     /// The key has no row yet that could be locked, so another session may acquire it: `Backend::make_row` creates one.
-    #[cfg_attr(
-        not(any(feature = "postgres", feature = "mysql")),
-        allow(dead_code, reason = "SQLite has one writer, who needs no row to lock")
-    )]
     NoRow,
 }
 

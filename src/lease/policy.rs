@@ -25,7 +25,6 @@ pub struct LockPolicy {
     pub(crate) ttl: Duration,
     pub(crate) limit: Duration,
     pub(crate) idle: Option<Duration>,
-    pub(crate) heartbeat: Option<Duration>,
     pub(crate) exclusive: bool,
     pub(crate) acquire: Acquire,
     pub(crate) shown: ShowOwner,
@@ -71,7 +70,6 @@ impl LockPolicy {
             ttl: Duration::from_secs(300),
             limit: Duration::from_secs(12 * 3600),
             idle: None,
-            heartbeat: None,
             exclusive: true,
             acquire: Acquire::OnOpen,
             shown: ShowOwner::ByName,
@@ -104,28 +102,17 @@ impl LockPolicy {
         self.limit
     }
 
-    /// The interval of heartbeats of an open form: 60 s, or a fifth of the time to live if that is
-    /// shorter, unless [`heartbeat`](Self::heartbeat) sets another.
+    /// The interval of heartbeats of an open form: 60 s, or a fifth of the time to live if that is shorter.
     pub fn heartbeat_interval(&self) -> Duration {
-        self.heartbeat.unwrap_or_else(|| usual_heartbeat(self.ttl))
+        heartbeat_interval(self.ttl)
     }
 
     /// Sets the time to live of a lease without a heartbeat.
     ///
     /// # Errors
-    /// [`InvalidPolicy`] outside 3 seconds to 24 hours, below three heartbeats, or above the idle or the absolute limit.
+    /// [`InvalidPolicy`] outside 3 seconds to 24 hours, or above the idle or the absolute limit.
     pub fn ttl(mut self, ttl: Duration) -> Result<Self, InvalidPolicy> {
         self.ttl = ttl;
-        self.checked()
-    }
-
-    /// Sets the interval of heartbeats of an open form.
-    ///
-    /// # Errors
-    /// [`InvalidPolicy`] below a second, or if the time to live is shorter than three intervals: one heartbeat may be late and
-    /// one lost, and the person would lose the lock while typing.
-    pub fn heartbeat(mut self, every: Duration) -> Result<Self, InvalidPolicy> {
-        self.heartbeat = Some(every);
         self.checked()
     }
 
@@ -163,13 +150,8 @@ impl LockPolicy {
     /// Validates each value, and its relation to the others; they may be set in any order.
     fn checked(self) -> Result<Self, InvalidPolicy> {
         let LockPolicy { ttl, limit, idle, .. } = self;
-        let heartbeat = self.heartbeat_interval();
         let problem = if !(Self::SHORTEST_TTL..=Self::LONGEST_TTL).contains(&ttl) {
             format!("a time to live of {ttl:?} is outside 3 s to 24 h")
-        } else if heartbeat < Duration::from_secs(1) {
-            format!("a heartbeat every {heartbeat:?} is more often than every second")
-        } else if heartbeat.saturating_mul(3) > ttl {
-            format!("a time to live of {ttl:?} is shorter than three heartbeats, one every {heartbeat:?}")
         } else if limit < ttl || limit > Duration::from_secs(30 * 24 * 3600) {
             format!("an absolute limit of {limit:?} is outside the time to live, {ttl:?}, to 30 days")
         } else if let Some(idle) = idle.filter(|idle| !(ttl..=limit).contains(idle)) {
@@ -181,8 +163,8 @@ impl LockPolicy {
     }
 }
 
-/// The default interval of heartbeats. (Three of them fit into the shortest time to live.)
-pub(crate) fn usual_heartbeat(ttl: Duration) -> Duration {
+/// The interval of heartbeats. (Three of them fit into the shortest time to live: one may be late and one lost.)
+pub(crate) fn heartbeat_interval(ttl: Duration) -> Duration {
     (ttl / 5).clamp(Duration::from_secs(1), Duration::from_secs(60))
 }
 
@@ -229,16 +211,6 @@ mod tests {
             assert!(LockPolicy::exclusive().ttl(absurd).is_err(), "{absurd:?}");
         }
         assert_eq!(LockPolicy::exclusive().ttl(3 * SECOND).map(|policy| policy.ttl), Ok(3 * SECOND));
-    }
-
-    #[test]
-    fn ttl_below_three_heartbeats_is_refused_in_any_order() {
-        let policy = LockPolicy::exclusive();
-        assert!(policy.heartbeat(101 * SECOND).is_err());
-        let slow = policy.heartbeat(100 * SECOND).expect("a valid policy");
-        assert!(slow.ttl(299 * SECOND).is_err());
-        assert_eq!(slow.heartbeat_interval(), 100 * SECOND);
-        assert!(policy.heartbeat(Duration::from_millis(999)).is_err());
     }
 
     #[test]

@@ -22,24 +22,28 @@ pub(crate) const NOT_PLAIN: &str = "it contains a control character, such as a l
 /// The maximum length of the reason of a takeover or a break, in characters: it is displayed under its author's name.
 pub const LONGEST_REASON: usize = 500;
 
-/// Why a reason cannot be displayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unfit {
-    /// There is none.
+/// Why the reason of a takeover or a break cannot be displayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidReason {
+    /// The holder must get a reason.
+    #[error("give a reason: the holder is going to read it")]
     Empty,
     /// It is longer than [`LONGEST_REASON`].
+    #[error("the reason is too long; write at most {} characters", LONGEST_REASON)]
     TooLong,
     /// It contains control characters.
+    #[error("the reason has line breaks or other control characters; write it in one line")]
     NotPlain,
 }
 
 /// The trimmed reason, if it is valid.
-pub(crate) fn checked_reason(text: &str) -> Result<&str, Unfit> {
+pub(crate) fn checked_reason(text: &str) -> Result<&str, InvalidReason> {
     let text = text.trim();
     match text.chars().nth(LONGEST_REASON) {
-        Some(_) => Err(Unfit::TooLong),
-        None if text.is_empty() => Err(Unfit::Empty),
-        None if !is_plain(text) => Err(Unfit::NotPlain),
+        Some(_) => Err(InvalidReason::TooLong),
+        None if text.is_empty() => Err(InvalidReason::Empty),
+        None if !is_plain(text) => Err(InvalidReason::NotPlain),
         None => Ok(text),
     }
 }
@@ -64,9 +68,9 @@ mod tests {
     fn a_reason_has_1_to_500_characters_of_any_script() {
         assert_eq!(checked_reason("  the shift is over  "), Ok("the shift is over"));
         assert_eq!(checked_reason(&"가".repeat(500)).map(|reason| reason.chars().count()), Ok(500));
-        assert_eq!(checked_reason(&"a".repeat(501)), Err(Unfit::TooLong));
-        assert_eq!(checked_reason("why\r\n\u{1b}[2J"), Err(Unfit::NotPlain));
-        assert_eq!(checked_reason("  "), Err(Unfit::Empty));
+        assert_eq!(checked_reason(&"a".repeat(501)), Err(InvalidReason::TooLong));
+        assert_eq!(checked_reason("why\r\n\u{1b}[2J"), Err(InvalidReason::NotPlain));
+        assert_eq!(checked_reason("  "), Err(InvalidReason::Empty));
     }
 
     #[test]

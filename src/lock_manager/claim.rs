@@ -130,9 +130,8 @@ impl LockManager {
                 .await
                 .map(Answer::grant_undone)
             {
-                Ok(given) if given => return self.metrics().forget(|| lock),
-                // Another request with the same lock id received it.
-                Ok(_) => return,
+                // Otherwise another request with the same lock id received it.
+                Ok(_undone) => return,
                 Err(error) if !again(&error, &lease.holder.key, expires).await => return,
                 Err(_) => {}
             }
@@ -144,7 +143,7 @@ impl LockManager {
         let (proof, expires) = (Proof { lock: id.hash(), owner: None }, Instant::now() + remaining);
         loop {
             match self.batch.ask(Operation::Release(proof.clone())).await {
-                Ok(_) => return self.metrics().forget(|| proof.lock),
+                Ok(_) => return,
                 Err(error) if !again(&error, key, expires).await => return,
                 Err(_) => {}
             }

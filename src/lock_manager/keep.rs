@@ -17,11 +17,8 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`]: an expired lease is not revived.
     pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
-        let extended =
-            seen(self.metrics(), "extend_lock_expiration", None, self.ask(id, Operation::Extend(self.proof(id), by)))
-                .await;
-        self.record_heartbeat(id, &extended);
-        extended
+        let extending = self.ask(id, Operation::Extend(self.proof(id), by));
+        seen(self.metrics(), "extend_lock_expiration", None, extending).await
     }
 
     /// As [`keep_alive_with`](Self::keep_alive_with), for people who are active now.
@@ -46,9 +43,8 @@ impl LockManager {
     /// [`DatabaseError`] if the database failed: some may have been kept; count down and try again.
     pub async fn keep_alive_with(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let kept = seen(self.metrics(), "keep_alive", None, self.keep_all_alive(beats)).await?;
-        for (beat, kept) in beats.iter().zip(&kept) {
+        for kept in &kept {
             self.metrics().ended("keep_alive", kept.report().kind.unwrap_or("unknown"), &kept.report());
-            self.record_heartbeat(&beat.id, kept);
         }
         Ok(kept)
     }

@@ -7,7 +7,6 @@ use crate::clock::to_micros;
 use crate::error::ListError;
 use crate::lease::cursor::{Cursor, Position};
 use crate::lease::listing::{LeaseState, ListQuery, Listed, Page};
-use crate::lease::presence::Presence;
 use crate::lease::{NOT_PLAIN, is_plain};
 
 /// The maximum number of entries per page.
@@ -78,12 +77,6 @@ impl Listing<'_> {
         self
     }
 
-    /// Only leases whose holder has this presence: see [`Holder::presence`](crate::lease::Holder::presence).
-    pub fn with_presence(mut self, presence: Presence) -> Self {
-        self.query.presence = Some(presence);
-        self
-    }
-
     /// Only leases that have been held for at least this time, by the database's clock.
     pub fn held_for_at_least(mut self, age: Duration) -> Self {
         self.query.held_for = age;
@@ -117,13 +110,8 @@ impl Listing<'_> {
         if !matches!(self.query.after, None | Some(Position::Held { .. })) {
             return Err(ListError::ForeignCursor);
         }
-        let policies = self.manager.policies.iter();
-        let unusual = policies.filter_map(|(kind, policy)| Some((kind.clone(), policy.heartbeat?)));
-        let query = ListQuery { limit: limit + 1, heartbeats: unusual.collect(), ..self.query };
-        let mut found = self.manager.backend.list(&query).await?;
-        for Listed { holder, .. } in &mut found {
-            holder.heartbeat = self.manager.policy(holder.key.kind()).heartbeat_interval();
-        }
+        let query = ListQuery { limit: limit + 1, ..self.query };
+        let found = self.manager.backend.list(&query).await?;
         Ok(Page::cut(found, limit, |last| Position::Held {
             since: to_micros(last.holder.since) / 1000,
             key: last.holder.key.clone(),

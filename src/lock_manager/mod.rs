@@ -28,7 +28,7 @@ use crate::lock_table::batch::{Batcher, Gone};
 use crate::lock_table::grants::Grants;
 use crate::store::leases;
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::outcome::{Outcome, seen};
+use crate::telemetry::outcome::seen;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::transaction::Transaction;
 use claim::{IdFrom, RunToEnd, Unclaimed, is_unanswered};
@@ -156,9 +156,7 @@ impl LockManager {
 
     async fn take(&self, key: &LockKey, owner: &Owner, id: (LockId, IdFrom)) -> Result<Lease, LockError> {
         let taking = async { Result::<_, LockError>::map(self.take_once(key, owner, id).await, Unclaimed::claim) };
-        let lease = seen(self.metrics(), "try_lock", Some(key.kind()), taking).await?;
-        self.record_heartbeat(&lease.id, &lease);
-        Ok(lease)
+        seen(self.metrics(), "try_lock", Some(key.kind()), taking).await
     }
 
     /// As [`take`](Self::take), without a span and without metrics: a wait sends many.
@@ -189,7 +187,7 @@ impl LockManager {
         let (viewer, _turn) = (Some(&*owner.id), self.admit(&request).await?);
         match self.batch.ask_unless(Operation::Take(request), gone).await?.taken() {
             Attempt::Granted(holder) => Ok(Lease { id, holder }),
-            Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer)))),
+            Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(holder.seen_by(viewer)))),
             Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
             Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock.seen_by(viewer)))),
         }
@@ -219,9 +217,7 @@ impl LockManager {
         let (locks, id) = (self.clone(), id.clone());
         let releasing = RunToEnd::new(|_gone| async move {
             let releasing = locks.ask(&id, Operation::Release(locks.proof(&id)));
-            let released = seen(locks.metrics(), "release_lock", None, releasing).await;
-            locks.metrics().forget(|| id.hash());
-            released.map(drop)
+            seen(locks.metrics(), "release_lock", None, releasing).await.map(drop)
         });
         releasing.await
     }
@@ -236,9 +232,7 @@ impl LockManager {
             let released = tx.database.guard(async |tx| leases::release(tx, &proof).await).await?;
             self.lease(id, released)
         };
-        let released = seen(self.metrics(), "release_within", None, release).await;
-        self.metrics().forget(|| id.hash());
-        released.map(drop)
+        seen(self.metrics(), "release_within", None, release).await.map(drop)
     }
 
     /// Checks the lease inside a transaction and holds it to the end: nobody can take it over before the commit, even if it
@@ -260,8 +254,8 @@ impl LockManager {
     /// is for the operator, so the holder is not redacted.
     ///
     /// # Errors
-    /// [`BreakError::HolderChanged`] if that generation is not held (any more); [`BreakError::NoReason`];
-    /// [`BreakError::ReasonTooLong`]; [`BreakError::ReasonNotPlain`]; [`BreakError::InvalidOwner`]; [`BreakError::Database`].
+    /// [`BreakError::HolderChanged`] if that generation is not held (any more); [`BreakError::InvalidReason`];
+    /// [`BreakError::InvalidOwner`]; [`BreakError::Database`].
     pub async fn break_lock(
         &self,
         key: &LockKey,
@@ -303,12 +297,7 @@ impl LockManager {
             return Ok(Vec::new());
         }
         let holders = self.batch.ask(Operation::Holders(key.clone())).await?.holders();
-        Ok(holders.into_iter().map(|holder| self.seen_by(holder, viewer)).collect())
-    }
-
-    /// A holder as the viewer sees them.
-    fn seen_by(&self, holder: Holder, viewer: Option<&str>) -> Holder {
-        Holder { heartbeat: self.policy(holder.key.kind()).heartbeat_interval(), ..holder }.seen_by(viewer)
+        Ok(holders.into_iter().map(|holder| holder.seen_by(viewer)).collect())
     }
 
     /// Asks about the lease of a lock id.
@@ -325,11 +314,6 @@ impl LockManager {
     /// The metrics of this manager.
     fn metrics(&self) -> &Metrics {
         self.batch.metrics()
-    }
-
-    fn record_heartbeat(&self, id: &LockId, answer: &impl Outcome) {
-        let report = answer.report();
-        self.metrics().beat(|| id.hash(), self.policy(report.kind.unwrap_or_default()).ttl, &report);
     }
 
     fn proof(&self, id: &LockId) -> Proof {

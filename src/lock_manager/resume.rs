@@ -62,9 +62,7 @@ impl LockManager {
         version: impl Into<Expected<A>>,
     ) -> Result<Lease, Error> {
         let (kind, version) = (A::mapping().name.as_str(), version.into());
-        let lease = seen(self.metrics(), "resume", Some(kind), self.revive(repository, id, lock, version)).await?;
-        self.record_heartbeat(lock, &lease);
-        Ok(lease)
+        seen(self.metrics(), "resume", Some(kind), self.revive(repository, id, lock, version)).await
     }
 
     async fn revive<A: Aggregate>(
@@ -82,7 +80,7 @@ impl LockManager {
         let holder = match tx.database.guard(async |tx| leases::resume(tx, &proof, &key).await).await? {
             Resumption::Resumed(holder) => holder,
             Resumption::Held(holder) => {
-                return Err(Error::AlreadyLocked(Box::new(self.seen_by(holder, self.owner.as_deref()))));
+                return Err(Error::AlreadyLocked(Box::new(holder.seen_by(self.owner.as_deref()))));
             }
             Resumption::Ended(no_lock) => {
                 return Err(Error::NoLock(Box::new(no_lock.seen_by(self.owner.as_deref()))));

@@ -84,8 +84,7 @@ impl LockManager {
     ///
     /// # Errors
     /// [`TakeOverError::HolderChanged`] if that generation is not held (any more); [`TakeOverError::NotPermitted`];
-    /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::ReasonNotPlain`]; [`TakeOverError::InvalidOwner`];
-    /// [`TakeOverError::Advisory`]; [`TakeOverError::LimitReached`];
+    /// [`TakeOverError::InvalidReason`]; [`TakeOverError::InvalidOwner`]; [`TakeOverError::Advisory`]; [`TakeOverError::LimitReached`];
     /// [`TakeOverError::LockIdUsed`]; [`TakeOverError::Database`]. After any of them the holder keeps the lease.
     pub async fn take_over(
         &self,
@@ -101,9 +100,7 @@ impl LockManager {
             lease.map(|lease| Unclaimed::new(lease, locks, IdFrom::Caller))
         });
         let taking = async { Result::<_, TakeOverError>::map(taking.await, Unclaimed::claim) };
-        let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;
-        self.record_heartbeat(&lease.id, &lease);
-        Ok(lease)
+        seen(self.metrics(), "take_over", Some(key.kind()), taking).await
     }
 
     async fn take_from(
@@ -131,7 +128,7 @@ impl LockManager {
             return self.taken_before(request, generation, id).await;
         };
         if !self.permissions.permit(owner, holder) {
-            return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
+            return Err(TakeOverError::NotPermitted(Box::new(holder.clone().seen_by(Some(&owner.id)))));
         }
         // A move of one's own lease to another tab does not add a lock.
         let _turn = if owner.id == holder.owner.id { None } else { self.admit(&request).await? };

@@ -110,9 +110,7 @@ impl Acquisition {
         };
         let answer: Result<Lease, LockError> = seen(metrics, "lock", Some(kind), wait).await;
         metrics.waited(kind, asked.elapsed(), answer.report().outcome());
-        let lease = answer?;
-        self.locks.record_heartbeat(&lease.id, &lease);
-        Ok((lease, sent.expect("it is set with the lease")))
+        Ok((answer?, sent.expect("it is set with the lease")))
     }
 
     async fn poll(&self, asked: Instant) -> Result<(Lease, Moment), LockError> {

@@ -27,7 +27,7 @@ type ModelOf<A> = <EntityOf<A> as EntityTrait>::Model;
 /// Saves with a version check, for the active models of every [`Versioned`] entity.
 ///
 /// The expected version is the one that the active model was loaded with. It is never omitted: if it is unknown,
-/// the save is an error. The hooks of [`ActiveModelBehavior`] run as for SeaORM's own `update` and `delete`.
+/// the save is an error. The hooks of [`ActiveModelBehavior`] run as for SeaORM's own `update`.
 #[async_trait]
 pub trait VersionedActiveModel: ActiveModelBehavior
 where
@@ -76,25 +76,6 @@ where
             Err(DbErr::RecordNotUpdated) => Err(why(self, conn, expected).await?),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Deletes the row, if it still has the loaded version.
-    ///
-    /// # Errors
-    /// As [`update_versioned`](Self::update_versioned).
-    async fn delete_versioned(self, conn: &SeaOrm<'_>) -> Result<(), Error>
-    where
-        ModelOf<Self>: IntoActiveModel<Self>,
-    {
-        let (expected, value) = version_of(&self)?;
-        let model = self.before_delete(conn).await?;
-        let delete = <EntityOf<Self>>::delete(model.clone()).validate()?;
-        let deleted = delete.filter(<EntityOf<Self> as Versioned>::VERSION.eq(value)).exec(conn).await?;
-        if deleted.rows_affected == 0 {
-            return Err(why(model, conn, expected).await?);
-        }
-        model.after_delete(conn).await?;
-        Ok(())
     }
 }
 

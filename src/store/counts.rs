@@ -1,7 +1,7 @@
 //! Counts of held leases.
 
 use crate::clock::until;
-use crate::db::columns::{Columns, there};
+use crate::db::columns::there;
 use crate::db::{Connection, Row, RowLock, Text};
 use crate::error::DatabaseError;
 use crate::lease::HeldByType;
@@ -13,7 +13,7 @@ static HELD: Text = Text::new(
 /// The number of leases that an owner holds.
 pub(crate) async fn held(db: &mut Connection, owner: &str) -> Result<u64, DatabaseError> {
     let rows = db.read(HELD.with([db.now(), owner.into()]), RowLock::None).await?;
-    let count = rows.first().map(|row| row.integer(0)).transpose()?.flatten();
+    let count = rows.first().map(|row| row.integer_at(0)).transpose()?.flatten();
     Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
 }
 
@@ -28,7 +28,7 @@ pub(crate) async fn held_by_type(db: &mut Connection) -> Result<Vec<HeldByType>,
     let read = |row: &Row| {
         let number = |column| there(row.number(column), column);
         Ok(HeldByType {
-            kind: there(Columns::text(row, "called"), "called")?,
+            kind: there(row.text("called"), "called")?,
             count: number("held")?.try_into().unwrap_or(0),
             oldest: until(number("clock")?, number("since")?),
         })

@@ -54,7 +54,7 @@ async fn insert_root(
     let refused = match (inserted, sheet.inserts) {
         (Ok(_), Inserts::Silent) => return removed(db, key).await.map(Some),
         (Ok(rows), _) => match rows.first() {
-            Some(row) => return row.integer(0).map(Some),
+            Some(row) => return row.integer_at(0).map(Some),
             None => not_written(&mapping.root),
         },
         // Only a duplicate id is expected; another unique column is a constraint of the table. The transaction continues.
@@ -87,7 +87,7 @@ pub(crate) async fn insert_generated(
         _ => db.write_returning(insert).await,
     };
     let rows = inserted.map_err(|error| error.in_table(&mapping.root.name))?;
-    let id = rows.first().ok_or_else(|| not_written(&mapping.root))?.integer(0)?;
+    let id = rows.first().ok_or_else(|| not_written(&mapping.root))?.integer_at(0)?;
     // MySQL answers 0 if there was none.
     id.filter(|id| *id != 0 || db.sheet().inserts != Inserts::Silent).ok_or_else(|| {
         let what = "the database made no id; the column has to be `integer primary key` on SQLite, an identity column or \

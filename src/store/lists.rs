@@ -1,14 +1,13 @@
 //! Lists of held and ended leases. A text contains only the requested filters, so that the database can use an index.
 
 use crate::clock::{from_millis, millis};
-use crate::db::columns::{Columns, person, there};
+use crate::db::columns::{person, there};
 use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Sql, Statement};
 use crate::error::DatabaseError;
 use crate::lease::cursor::Position;
 use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
-use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, RanOut};
-use crate::store::leases::{LEASE, lease, past};
+use crate::store::leases::{LEASE, PAST, lease, past};
 
 /// A statement under construction.
 #[derive(Default)]
@@ -43,7 +42,6 @@ pub(crate) async fn held(db: &mut Connection, query: &ListQuery) -> Result<Vec<L
         None | Some(LeaseState::Held) => " and l.expires_at > clock.now",
         Some(LeaseState::RanOut) => " and l.expires_at <= clock.now",
     };
-    presence(&mut select, query);
     if let Some(kind) = &query.kind {
         let kind = select.place(Bind::Key(kind));
         select.text += &format!(" and l.kind = {kind}");
@@ -73,26 +71,6 @@ fn listed(row: &Row) -> Result<Listed, sqlx::Error> {
     Ok(Listed { holder: lease.holder(now), state })
 }
 
-/// The condition that a holder is present in this way, as [`Holder::presence`](crate::lease::Holder::presence): two and a half intervals
-/// without a heartbeat, and the interval is a fifth of the ttl between a second and a minute unless the type sets another; and five minutes
-/// without input, or two intervals.
-fn presence<'v>(select: &mut Query<'v>, query: &'v ListQuery) {
-    let Some(of) = query.presence else { return };
-    let mut five = String::from("case l.kind");
-    for (kind, every) in &query.heartbeats {
-        let kind = select.place(Bind::Key(kind));
-        five += &format!(" when {kind} then {}", 5 * millis(*every));
-    }
-    five += " when null then null else {greatest}(5000, {least}(l.ttl, 300000)) end";
-    let silent = format!("(2 * (clock.now - l.last_active) > {five})");
-    let idle = format!("(5 * (clock.now - l.active_at) >= {{greatest}}(1500000, 2 * {five}))");
-    select.text += &match of {
-        Presence::Unreachable => format!(" and {silent}"),
-        Presence::Idle => format!(" and {idle} and not {silent}"),
-        Presence::Active => format!(" and not {idle} and not {silent}"),
-    };
-}
-
 /// The ended leases of a key, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock
 /// table. The order is that of an index, whose entries end with the primary key.
 pub(crate) async fn past_of(db: &mut Connection, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
@@ -109,15 +87,10 @@ pub(crate) async fn past_of(db: &mut Connection, query: &HistoryQuery) -> Result
     };
     let limit = select.place(i64::from(query.limit));
     select.text = format!(
-        "select {{key page.kind}} as kind, {{key page.id}} as id, page.lock_hash, page.generation, page.owner_id, page.owner_name,
-                page.owner_role, page.shown_as, page.since, page.ended_at, page.how, page.idle, page.limited, page.by_id, page.by_name,
-                page.by_role, page.reason, coalesce(later.owner_id, held.owner_id) as next_id,
+        "select {}, coalesce(later.owner_id, held.owner_id) as next_id,
                 coalesce(later.owner_name, held.owner_name) as next_name, coalesce(later.owner_role, held.owner_role) as next_role,
                 coalesce(later.generation, held.generation) as next_generation, coalesce(later.since, held.since) as next_since
-           from (select past.kind, past.id, past.lock_hash, past.generation, past.owner_id, past.owner_name, past.owner_role,
-                        past.shown_as, past.since, past.ended_at, past.how, past.idle, past.limited, past.by_id, past.by_name,
-                        past.by_role, past.reason,
-                        (select min(other.generation) from tenure_lock_history as other
+           from (select {}, (select min(other.generation) from tenure_lock_history as other
                           where other.kind = past.kind and other.id = past.id and other.generation > past.generation)
                         as later_generation
                    from tenure_lock_history as past where past.kind = {kind} and past.id = {id}{after}
@@ -129,7 +102,9 @@ pub(crate) async fn past_of(db: &mut Connection, query: &HistoryQuery) -> Result
                 select min(other.generation) from tenure_lock as other
                  where other.kind = page.kind and other.id = page.id and other.generation > page.generation
                    and not other.ended) and not held.ended
-          order by page.generation desc, page.lock_hash desc"
+          order by page.generation desc, page.lock_hash desc",
+        Column::read(&PAST, "page.", "", db.sheet()),
+        Column::names(&PAST, "past.")
     );
     let rows = db.read(select.statement(db.sheet()), RowLock::None).await?;
     let mut entries = rows.iter().map(|row| row.get(past_row)).collect::<Result<Vec<_>, _>>()?;

@@ -17,15 +17,15 @@ pub(super) async fn table(db: &mut Connection, name: &str) -> Result<Option<Live
     let mut table = LiveTable { exact_names: catalog.exact_names, breaks, policed, ..LiveTable::default() };
     for row in &rows {
         table.columns.push(LiveColumn {
-            name: row.text(0)?.unwrap_or_default(),
-            type_name: row.text(1)?.unwrap_or_default(),
-            kinds: (catalog.kinds)(&row.text(2)?.unwrap_or_default()),
-            cast: row.text(3)?,
-            nullable: row.integer(4)? == Some(1),
-            filled: row.integer(5)? == Some(1),
-            folds: row.text(6)?,
-            computed: row.text(7)?,
-            width: row.text(8)?,
+            name: row.text_at(0)?.unwrap_or_default(),
+            type_name: row.text_at(1)?.unwrap_or_default(),
+            kinds: (catalog.kinds)(&row.text_at(2)?.unwrap_or_default()),
+            cast: row.text_at(3)?,
+            nullable: row.integer_at(4)? == Some(1),
+            filled: row.integer_at(5)? == Some(1),
+            folds: row.text_at(6)?,
+            computed: row.text_at(7)?,
+            width: row.text_at(8)?,
         });
     }
     for (unique, columns) in indexes(db, catalog, name).await? {
@@ -60,7 +60,7 @@ pub(crate) async fn rules(db: &mut Connection, mapping: &Mapping) -> Result<Rule
             .extend(uniques.into_iter().filter(|(unique, _)| *unique != Unique::No).map(|(_, columns)| columns));
         let mut last = None;
         for row in db.read(catalog.references.with(of(&table.name)), RowLock::None).await? {
-            let (key, to, from, other) = (row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?);
+            let (key, to, from, other) = (row.text_at(0)?, row.text_at(1)?, row.text_at(2)?, row.text_at(3)?);
             let (Some(to), Some(from), Some(other)) = (to, from, other) else { continue };
             if last != key {
                 described.references.push((to, Vec::new()));
@@ -88,7 +88,7 @@ async fn storage(
     let Some(storage) = &catalog.storage else { return Ok((None, false)) };
     let rows = db.read(storage.with(of(name)), RowLock::None).await?;
     let Some(row) = rows.first() else { return Ok((None, false)) };
-    Ok((row.text(0)?, row.integer(1)? == Some(1)))
+    Ok((row.text_at(0)?, row.integer_at(1)? == Some(1)))
 }
 
 /// The rows of a table among which the columns of an index are unique.
@@ -108,8 +108,8 @@ async fn indexes(
 ) -> Result<Vec<(Unique, Vec<String>)>, DatabaseError> {
     let mut indexes = Vec::<(Option<String>, Unique, Option<Vec<String>>)>::new();
     for row in db.read(catalog.indexes.with(of(name)), RowLock::None).await? {
-        let (index, column) = (row.text(0)?, row.text(2)?);
-        let whole = match row.integer(1)? {
+        let (index, column) = (row.text_at(0)?, row.text_at(2)?);
+        let whole = match row.integer_at(1)? {
             Some(2) => Unique::All,
             Some(1) => Unique::Some,
             _ => Unique::No,

@@ -109,7 +109,7 @@ pub(crate) async fn version(
     }
     let sql = statements::select_version(db.sheet(), mapping);
     let rows = db.read(Statement::new(sql, id.iter().map(Bind::from).collect()), lock).await?;
-    rows.first().map(|row| whole::version(mapping, id, row.integer(0)?)).transpose()
+    rows.first().map(|row| whole::version(mapping, id, row.integer_at(0)?)).transpose()
 }
 
 /// Whether no row can have this id.

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::aggregate::value::hex;
 use crate::clock::millis;
-use crate::db::columns::Columns;
 use crate::db::{Backend, Bind, Connection, RowLock, Text};
 use crate::error::DatabaseError;
 
@@ -23,16 +23,11 @@ impl OperationId {
         Ok(OperationId(bytes))
     }
 
-    /// As hexadecimal digits.
-    pub(crate) fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
     /// The statement that a COMMIT carries.
     pub(crate) fn carried(&self, db: &Connection) -> String {
         let (sheet, now) = (db.sheet(), db.given());
         let now = (sheet.now)(&now.map_or("null".to_owned(), |now| now.to_string()));
-        let id = (sheet.bytes)(&self.hex());
+        let id = (sheet.bytes)(&hex(&self.0));
         format!("insert into tenure_operation (id, committed, at) values ({id}, true, {now}); ")
     }
 }

@@ -4,13 +4,12 @@ use crate::aggregate::mapping::{Mapping, MappingError, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::from_millis;
-use crate::db::columns::{Columns, there};
+use crate::db::columns::there;
 use crate::db::{Bind, Connection, Row, RowLock, Statement, Text};
 use crate::error::DatabaseError;
 use crate::lease::{LockKey, Owner};
 use crate::store::Authorship;
 use crate::store::statements;
-use crate::store::texts::shape;
 use crate::version::conflict::Change;
 
 static STATE: Text =
@@ -23,10 +22,10 @@ pub(crate) async fn state(
     key: &LockKey,
     at: Version,
 ) -> Result<Option<Rows>, DatabaseError> {
-    let shape = shape(mapping);
+    let shape = mapping.shape();
     let select = STATE.with([Bind::Key(key.kind()), Bind::Key(key.id()), at.number().into(), Bind::Text(&shape)]);
     let rows = db.read(select, RowLock::None).await?;
-    let Some(state) = rows.first().map(|row| row.text(0)).transpose()?.flatten() else { return Ok(None) };
+    let Some(state) = rows.first().map(|row| row.text_at(0)).transpose()?.flatten() else { return Ok(None) };
     serde_json::from_str(&state).map(Some).map_err(|error| misfit(&error))
 }
 
@@ -56,7 +55,7 @@ pub(crate) async fn changes(
 
 fn change(row: &Row) -> Result<Change, DatabaseError> {
     let number = |column| row.get(|row| there(row.number(column), column));
-    let text = |column| row.get(|row| Columns::text(row, column));
+    let text = |column| row.get(|row| row.text(column));
     Ok(Change {
         version: Version::new(number("version")?).map_err(|error| misfit(&error))?,
         by: text("by_id")?.zip(text("by_name")?).map(|(id, name)| Owner::new(id, name)),
@@ -86,7 +85,7 @@ pub(super) async fn keep(
         return Ok(());
     }
     let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
-    let (by, shape) = (author.by.as_ref(), shape(mapping));
+    let (by, shape) = (author.by.as_ref(), mapping.shape());
     let [by, name] = [by.map(|by| &*by.id), by.map(|by| &*by.name)].map(Bind::from);
     let command = Bind::from(author.command.as_deref());
     let (kind, id, number) = (Bind::Key(key.kind()), Bind::Key(key.id()), version.number());
@@ -118,7 +117,7 @@ static REMOVED: Text = Text::new("select version from tenure_removed where kind 
 pub(super) async fn removed(db: &mut Connection, key: &LockKey) -> Result<Removed, DatabaseError> {
     let lock = db.sheet().row_locks.as_ref().map_or(RowLock::None, |locks| locks.rereads);
     let rows = db.read(REMOVED.with([Bind::Key(key.kind()), Bind::Key(key.id())]), lock).await?;
-    rows.first().map(|row| row.integer(0)).transpose().map(Option::flatten)
+    rows.first().map(|row| row.integer_at(0)).transpose().map(Option::flatten)
 }
 
 static DISCARD: Text = Text::new("delete from tenure_revision where kind = $1 and id = $2 and version <= $3");

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use crate::aggregate::mapping::{Mapping, Table};
+use crate::aggregate::mapping::Table;
 use crate::db::{Dialect, Sheet, Sql};
 
 /// The maximum number of cached texts: an aggregate whose columns change in ever new combinations would reach it.
@@ -28,41 +28,18 @@ pub(super) enum What {
     DeleteChild,
     DeleteChildren,
     DeleteRoot,
-    /// Not a statement: the fingerprint of the columns.
-    Shape,
 }
-
-/// Texts, and what else depends only on a mapping.
-struct Cache<T>(LazyLock<RwLock<HashMap<TextKey, T>>>);
 
 /// The table by its address, which is unique, because it is never freed.
 #[derive(PartialEq, Eq, Hash)]
 struct TextKey {
     what: What,
-    dialect: Option<Dialect>,
+    dialect: Dialect,
     table: usize,
     numbers: u64,
 }
 
-impl<T: Clone> Cache<T> {
-    const fn new() -> Self {
-        Cache(LazyLock::new(RwLock::default))
-    }
-
-    fn get(&self, asked: TextKey, make: impl FnOnce() -> T) -> T {
-        if let Some(made) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
-            return made.clone();
-        }
-        let made = make();
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < MOST {
-            all.insert(asked, made.clone());
-        }
-        made
-    }
-}
-
-static TEXTS: Cache<Arc<Sql>> = Cache::new();
+static TEXTS: LazyLock<RwLock<HashMap<TextKey, Arc<Sql>>>> = LazyLock::new(RwLock::default);
 
 /// The text for a table of a mapping. The numbers are its other parameters: indexes of columns, a count.
 pub(super) fn text(
@@ -78,13 +55,14 @@ pub(super) fn text(
     }
     let numbers = numbers.iter().fold(0, |all, number| all | 1 << number);
     let table = std::ptr::from_ref(table).addr();
-    TEXTS.get(TextKey { what, dialect: Some(sheet.dialect), table, numbers }, make)
-}
-
-static SHAPES: Cache<Arc<str>> = Cache::new();
-
-/// The fingerprint of a mapping's columns.
-pub(super) fn shape(mapping: &'static Mapping) -> Arc<str> {
-    let table = std::ptr::from_ref(&mapping.root).addr();
-    SHAPES.get(TextKey { what: What::Shape, dialect: None, table, numbers: 0 }, || mapping.shape().into())
+    let asked = TextKey { what, dialect: sheet.dialect, table, numbers };
+    if let Some(made) = TEXTS.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
+        return Arc::clone(made);
+    }
+    let made = make();
+    let mut all = TEXTS.write().unwrap_or_else(PoisonError::into_inner);
+    if all.len() < MOST {
+        all.insert(asked, Arc::clone(&made));
+    }
+    made
 }

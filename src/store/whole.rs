@@ -20,7 +20,7 @@ pub(super) fn assemble(mapping: &Mapping, id: &[Value], rows: &[db::Row]) -> Res
     for row in rows {
         match number_of_child(row)? {
             Some(at) => children[at].push(row.read(&mapping.children[at], first_column(mapping, at))?),
-            None => root = Some((version(mapping, id, row.integer(1)?)?, row.read(&mapping.root, 2)?)),
+            None => root = Some((version(mapping, id, row.integer_at(1)?)?, row.read(&mapping.root, 2)?)),
         }
     }
     for (table, rows) in mapping.children.iter().zip(&mut children) {
@@ -40,7 +40,7 @@ pub(super) fn assemble_many(mapping: &Mapping, rows: &[db::Row]) -> Result<Vec<S
                 let found = row.read(&mapping.children[at], shift + first_column(mapping, at))?;
                 children.entry(name(&id)).or_insert_with(|| vec![Vec::new(); mapping.children.len()])[at].push(found);
             }
-            None => roots.push((version(mapping, &id, row.integer(1)?)?, row.read(&mapping.root, shift + 2)?, id)),
+            None => roots.push((version(mapping, &id, row.integer_at(1)?)?, row.read(&mapping.root, shift + 2)?, id)),
         }
     }
     let stored = |(version, root, id): (Version, Row, Row)| {
@@ -60,7 +60,7 @@ pub(super) fn name(id: &[Value]) -> String {
 
 /// The collection of a row; `None`: it is the root.
 fn number_of_child(row: &db::Row) -> Result<Option<usize>, DatabaseError> {
-    Ok(row.integer(0)?.and_then(|number| usize::try_from(number - 1).ok()))
+    Ok(row.integer_at(0)?.and_then(|number| usize::try_from(number - 1).ok()))
 }
 
 /// The number of ids in a `select_many` for this number of ids: a power of two, so that few statements serve all numbers. The

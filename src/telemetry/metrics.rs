@@ -1,8 +1,6 @@
 //! Metrics of locks, for OpenTelemetry. Without the feature `opentelemetry` they compile to nothing.
 
 #[cfg(feature = "opentelemetry")]
-mod heartbeats;
-#[cfg(feature = "opentelemetry")]
 mod instruments;
 #[cfg(feature = "opentelemetry")]
 mod recording;
@@ -14,8 +12,6 @@ pub(crate) use recording::Metrics;
 use std::time::Duration;
 
 #[cfg(not(feature = "opentelemetry"))]
-use crate::lease::operations::LockHash;
-#[cfg(not(feature = "opentelemetry"))]
 use crate::telemetry::outcome::Report;
 
 /// Records nothing.
@@ -26,8 +22,6 @@ pub(crate) struct Metrics;
 #[cfg(not(feature = "opentelemetry"))]
 impl Metrics {
     pub(crate) fn ended(&self, _operation: &'static str, _kind: &str, _report: &Report<'_>) {}
-    pub(crate) fn beat(&self, _lock: impl FnOnce() -> LockHash, _ttl: Duration, _report: &Report<'_>) {}
-    pub(crate) fn forget(&self, _lock: impl FnOnce() -> LockHash) {}
     pub(crate) fn batch(&self, _questions: usize) {}
     pub(crate) fn waited(&self, _kind: &str, _waited: Duration, _outcome: &'static str) {}
 }

@@ -78,12 +78,6 @@ impl<T: About, E: Coded> Outcome for Result<T, E> {
     }
 }
 
-impl Outcome for Lease {
-    fn report(&self) -> Report<'_> {
-        Report::ok(Some(&self.holder))
-    }
-}
-
 /// The value of an operation, and the lease concerned.
 pub(crate) trait About {
     fn holder(&self) -> Option<&Holder> {

@@ -53,7 +53,7 @@ impl Database {
     /// As [`connect`](Self::connect).
     pub async fn connect_with(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
         let finish = Finish::of(&options);
-        Ok(finish.done(Self::open(url, options).await?))
+        Ok(finish.done(Self::new(Backend::open(url, options).await?)))
     }
 
     /// As [`connect_with`](Self::connect_with), with the driver's own options instead of a URL: a certificate from memory, a password from
@@ -113,22 +113,6 @@ impl Database {
         self.backend.set_password(password)
     }
 
-    async fn open(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
-        #[cfg(feature = "sqlite")]
-        if url.starts_with("sqlite:") {
-            return Ok(Self::new(crate::db::sqlite::Sqlite::open(Address::Url(url), options).await?));
-        }
-        #[cfg(feature = "postgres")]
-        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(Self::new(crate::db::postgres::Postgres::open(Address::Url(url), options).await?));
-        }
-        #[cfg(feature = "mysql")]
-        if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(Self::new(crate::db::mysql::MySql::open(Address::Url(url), options).await?));
-        }
-        Err(unknown())
-    }
-
     /// Examines a database without changing it: TLS, settings, clock, schema. It creates no tables.
     ///
     /// # Errors
@@ -142,19 +126,7 @@ impl Database {
     /// # Errors
     /// As [`diagnose`](Self::diagnose).
     pub async fn diagnose_with(url: &str, options: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-        #[cfg(feature = "sqlite")]
-        if url.starts_with("sqlite:") {
-            return crate::db::sqlite::diagnose(url, options).await;
-        }
-        #[cfg(feature = "postgres")]
-        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return crate::db::postgres::diagnose(url, options).await;
-        }
-        #[cfg(feature = "mysql")]
-        if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return crate::db::mysql::diagnose(url, options).await;
-        }
-        Err(unknown())
+        Backend::diagnose(url, options).await
     }
 
     /// The migrations of tenure's own tables that this database lacks, as SQL for its own client (`psql`, `mariadb`, `mysql`, `sqlite3`), for
@@ -166,19 +138,7 @@ impl Database {
     pub async fn migration_script(url: &str, options: ConnectOptions) -> Result<String, DatabaseError> {
         let diagnosis = Self::diagnose_with(url, options).await?;
         diagnosis.usable()?;
-        #[cfg(feature = "sqlite")]
-        if url.starts_with("sqlite:") {
-            return Ok(crate::db::sqlite::script(&diagnosis.applied));
-        }
-        #[cfg(feature = "postgres")]
-        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(crate::db::postgres::script(&diagnosis.applied));
-        }
-        #[cfg(feature = "mysql")]
-        if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(crate::db::mysql::script(&diagnosis.applied));
-        }
-        Err(unknown())
+        Backend::script(url, &diagnosis.applied)
     }
 
     #[allow(clippy::default_constructed_unit_structs, reason = "with OpenTelemetry it is more than a unit")]
@@ -387,19 +347,7 @@ impl Database {
     /// # Errors
     /// [`DatabaseError::Schema`] if a newer release of the application wrote the tables.
     pub async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        #[cfg(feature = "sqlite")]
-        if let Some(sqlite) = self.backend.as_sqlite() {
-            return sqlite.migrate(migrator).await;
-        }
-        #[cfg(feature = "postgres")]
-        if let Some(postgres) = self.backend.as_postgres() {
-            return postgres.migrate(migrator).await;
-        }
-        #[cfg(feature = "mysql")]
-        if let Some(mysql) = self.backend.as_mysql() {
-            return mysql.migrate(migrator).await;
-        }
-        Err(DatabaseError::Unsupported("this database has no migrations"))
+        self.backend.migrate(migrator).await
     }
 }
 
@@ -427,12 +375,4 @@ impl Finish {
         }
         opened
     }
-}
-
-/// A URL that no backend of this build supports.
-fn unknown() -> DatabaseError {
-    DatabaseError::Unsupported(
-        "this build does not know that kind of database; `sqlite://file` needs the feature `sqlite`, \
-         `postgres://user@host/database` the feature `postgres`, `mysql://user@host/database` the feature `mysql`",
-    )
 }

@@ -141,7 +141,6 @@ impl Transaction {
                 released.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
             };
             seen(&metrics, "release_within", Some(&kind), release).await?;
-            metrics.forget(|| id.hash());
         }
         Ok(())
     }

@@ -18,8 +18,6 @@ pub(crate) struct Poisonable {
     inner: Running,
     /// The first failure. Set before each operation and cleared after it, so that a dropped operation poisons the transaction too.
     poisoned: Option<DatabaseError>,
-    /// Whether no operation has run yet.
-    fresh: bool,
     /// How long it may hold leases; zero: without a limit.
     guard_limit: Duration,
 }
@@ -65,7 +63,7 @@ impl Drop for Running {
 impl Poisonable {
     pub(super) fn new(inner: Connection, guard_limit: Duration) -> Self {
         let inner = Running { transaction: Some(Box::new(inner)), guard: None };
-        Poisonable { inner, poisoned: None, fresh: true, guard_limit }
+        Poisonable { inner, poisoned: None, guard_limit }
     }
 
     /// As [`run`](Self::run), for an operation that keeps others from a key: from here on the transaction has a limit.
@@ -98,7 +96,6 @@ impl Poisonable {
         meaning: impl FnOnce(&E) -> DatabaseError,
     ) -> Result<T, E> {
         self.check()?;
-        self.fresh = false;
         self.poisoned = Some(DatabaseError::Cancelled);
         // On the heap: it is as large as the largest operation.
         let result = Box::pin(operation(&mut self.inner)).await;
@@ -119,7 +116,6 @@ impl Poisonable {
     /// [`DatabaseError::Poisoned`].
     pub(crate) fn lend(&mut self) -> Result<&mut Connection, DatabaseError> {
         self.check()?;
-        self.fresh = false;
         Ok(&mut *self.inner)
     }
 
@@ -134,18 +130,6 @@ impl Poisonable {
 
     fn check_limit(&self) -> Result<(), DatabaseError> {
         self.inner.guard.as_ref().map_or(Ok(()), GuardLimit::check)
-    }
-
-    /// Whether no operation has run yet: then the first one can be retried after a deadlock.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.fresh
-    }
-
-    /// Begins again after a failure that rolled everything back.
-    pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        self.inner.begin_again().await?;
-        self.poisoned = None;
-        Ok(())
     }
 
     /// Commits. The caller has called [`check`](Self::check).

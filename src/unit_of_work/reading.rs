@@ -100,7 +100,7 @@ impl<A: Aggregate> Repository<A> {
     ///
     /// # Errors
     /// As [`find_many`](Self::find_many); [`DatabaseError::Unsupported`] if locks are on the whole database, see
-    /// [`Capabilities::skip_locked`](crate::db::Capabilities::skip_locked).
+    /// [`Capabilities::granularity`](crate::db::Capabilities::granularity).
     pub async fn find_many_skip_locked(&self, tx: &mut Transaction, ids: &[A::Id]) -> Result<Vec<Loaded<A>>, Error> {
         self.load_many(tx, ids, LockMode::PessimisticWrite, RowLock::SkipLocked).await
     }

@@ -23,7 +23,7 @@ pub struct RepeatableUpdate<'a, A: Aggregate, S = NoSteps> {
 
 impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
     pub(crate) fn new(update: Update<'a, A, S>) -> Self {
-        RepeatableUpdate { update, retry: Retry::transient(1), merge: Merge::never() }
+        RepeatableUpdate { update, retry: Retry::transient(1), merge: Merge::Never }
     }
 
     /// Retries the whole update with a new load after a transient failure: see [`Database::retry`](crate::Database::retry). Each attempt
@@ -36,7 +36,7 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
     /// Continues if the version is stale, as far as the policy allows.
     ///
     /// The command runs on a copy of the opened state, to find the fields that it changes. They are compared with the changes of others. If
-    /// the policy decides every field, the command runs on the current aggregate, and the fields of others are reset to their current
+    /// no field was changed by both, the command runs on the current aggregate, and the fields of others are reset to their current
     /// values, including fields that the command sets without changing them, as a command does that sets all fields of a form. So the
     /// domain checks its rules on the state that is saved; after a reset, the command runs once more on a copy of the result, and may
     /// refuse it. A command whose result depends on others' changes and replaces them, such as one that rewrites a whole collection, cannot
@@ -69,7 +69,7 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
     /// orders.update(&no).run(set("010-1234")).await.expect("nobody else is here");
     ///
     /// let ring_twice = |order: &mut Order| { order.note = "ring twice".into(); Ok::<_, std::convert::Infallible>(()) };
-    /// let saved = orders.update(&no).expecting(seen).merging(Merge::disjoint()).retrying(Retry::transient(3));
+    /// let saved = orders.update(&no).expecting(seen).merging(Merge::Disjoint).retrying(Retry::transient(3));
     /// let saved = saved.run(ring_twice).await.expect("phone and note are different fields");
     /// assert_eq!((saved.loaded.phone.as_str(), saved.loaded.note.as_str(), saved.attempts()), ("010-1234", "ring twice", 1));
     /// assert_eq!(saved.merged.as_ref().expect("it says with what").fields.len(), 2);

@@ -10,7 +10,7 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
 use crate::db::RowLock;
-use crate::error::{DatabaseError, Error, ErrorCode};
+use crate::error::{DatabaseError, Error};
 use crate::lease::LockKey;
 use crate::row_lock::LockMode;
 use crate::store::Saved;
@@ -208,9 +208,8 @@ impl<A: Aggregate> Repository<A> {
     /// affect the others, and the transaction can be committed with those that were written. They are written in the order of their ids, so
     /// that two transactions with overlapping sets cannot deadlock; the results are in the order of `all`.
     ///
-    /// After an error of the database the transaction cannot be committed any more, and all further results contain that error. If this is
-    /// the first operation of its transaction and the database aborts it in a deadlock, all of it is retried within the transaction's
-    /// budget.
+    /// After an error of the database the transaction cannot be committed any more, and all further results contain that error. After a
+    /// deadlock [`Database::retry`](crate::Database::retry) runs the whole unit of work again.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, LockMode, Repository, error::Error};
@@ -241,28 +240,12 @@ impl<A: Aggregate> Repository<A> {
         let mut order: Vec<(LockKey, usize)> =
             all.iter().enumerate().map(|(at, loaded)| (LockKey::of::<A>(loaded.id()), at)).collect();
         order.sort();
-        let (fresh, mut attempts) = (tx.database.is_fresh(), 0);
-        let before: Vec<_> =
-            all.iter().map(|loaded| (loaded.version, Arc::clone(&loaded.opened), loaded.force_increment)).collect();
-        loop {
-            attempts += 1;
-            let (mut results, mut aborted) = (Vec::with_capacity(all.len()), false);
-            for (_, at) in &order {
-                let saved = self.save(tx, &mut all[*at]).await;
-                aborted |= saved.as_ref().is_err_and(|error| ABORTED.contains(&error.code()));
-                results.push((*at, saved));
-            }
-            if fresh && aborted && matches!(tx.begins_again(attempts).await, Ok(true)) {
-                // Nothing was saved.
-                for (loaded, (version, opened, force_increment)) in all.iter_mut().zip(&before) {
-                    (loaded.version, loaded.opened) = (*version, Arc::clone(opened));
-                    loaded.force_increment = *force_increment;
-                }
-                continue;
-            }
-            results.sort_by_key(|(at, _)| *at);
-            return results.into_iter().map(|(_, result)| result).collect();
+        let mut results = Vec::with_capacity(all.len());
+        for (_, at) in order {
+            results.push((at, self.save(tx, &mut all[at]).await));
         }
+        results.sort_by_key(|(at, _)| *at);
+        results.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Deletes the aggregate, if the stored version is still the loaded one.
@@ -322,9 +305,6 @@ pub(crate) fn check_token<A>(key: &LockKey, expected: &Expected<A>) -> Result<()
 pub(crate) fn not_found(key: &LockKey) -> Error {
     Error::NotFound { aggregate: key.kind().to_owned(), id: key.id().to_owned() }
 }
-
-/// What the database aborts a transaction for, as one of several that collided.
-const ABORTED: [ErrorCode; 2] = [ErrorCode::Deadlock, ErrorCode::SerializationFailure];
 
 /// The aggregate, if its id is spelled as in the key: versions and locks are stored by key, so one row must have one spelling.
 pub(crate) fn loaded<A: Aggregate>(

@@ -15,7 +15,6 @@ use crate::unit_of_work::database::Database;
 pub struct Retry {
     attempts: u32,
     within: Duration,
-    lock_timeouts: bool,
 }
 
 impl Retry {
@@ -24,7 +23,7 @@ impl Retry {
 
     /// At most this many attempts, within 10 seconds. 0 and 1 both mean one attempt.
     pub fn transient(attempts: u32) -> Self {
-        Retry { attempts: attempts.max(1), within: Duration::from_secs(10), lock_timeouts: false }
+        Retry { attempts: attempts.max(1), within: Duration::from_secs(10) }
     }
 
     /// Starts no attempt later than this after the first. It does not interrupt a running attempt: that has its own deadline.
@@ -32,19 +31,6 @@ impl Retry {
     pub fn within(mut self, time: Duration) -> Self {
         self.within = time;
         self
-    }
-
-    /// Retries after a [`LockTimeout`](DatabaseError::LockTimeout) too. Not by default: the caller has waited as long as it wanted. (On
-    /// PostgreSQL a wait that is shorter than the server's `deadlock_timeout` reports deadlocks as timeouts.)
-    #[must_use]
-    pub fn including_lock_timeouts(mut self) -> Self {
-        self.lock_timeouts = true;
-        self
-    }
-
-    /// Whether the failure is one to retry.
-    fn covers(&self, reason: ErrorCode) -> bool {
-        reason.repeat() == Repeat::AtOnce || (reason == ErrorCode::RowLockTimeout && self.lock_timeouts)
     }
 
     /// The pause before the next attempt; `None` to give up.
@@ -181,7 +167,7 @@ impl Database {
                 Ok(value) => return Ok(RetryOutcome { value, reasons }),
                 Err(error) => error,
             };
-            let reason = error.retry_reason().filter(|reason| policy.covers(*reason));
+            let reason = error.retry_reason().filter(|reason| reason.repeat() == Repeat::AtOnce);
             let Some(reason) = reason else { return Err(error) };
             reasons.push(reason);
             let attempts = u32::try_from(reasons.len()).unwrap_or(u32::MAX);

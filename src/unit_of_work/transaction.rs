@@ -1,7 +1,6 @@
 //! A transaction: all of its changes are committed, or none.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::aggregate::Stored;
 use crate::aggregate::diff::Diff;
@@ -20,7 +19,6 @@ use crate::telemetry::work::traced;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::poisonable::Poisonable;
-use crate::unit_of_work::retry::random_fraction;
 use crate::unit_of_work::versions::{Versions, Watched};
 
 /// A writing transaction. Dropping it rolls back.
@@ -41,9 +39,6 @@ pub struct Transaction {
     /// The offline locks that the commit releases, and their types.
     pub(super) releases: Vec<(LockId, String)>,
 }
-
-/// The number of attempts of the first call of a transaction, if the database aborts it.
-const ATTEMPTS: u32 = 10;
 
 impl Transaction {
     pub(crate) fn new(
@@ -282,19 +277,6 @@ impl Transaction {
             self.versions.deleted(key);
         }
         Ok(deleted)
-    }
-
-    /// Begins again after the database aborted the first operation, up to a number of attempts. Returns whether it did. Only for an operation
-    /// that found the transaction [fresh](Self::is_fresh).
-    pub(crate) async fn begins_again(&mut self, attempts: u32) -> Result<bool, DatabaseError> {
-        if attempts >= ATTEMPTS {
-            return Ok(false);
-        }
-        // Random, so that the colliding transactions do not collide again.
-        tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
-        self.database.begin_again().await?;
-        self.versions = Versions::default();
-        Ok(true)
     }
 }
 

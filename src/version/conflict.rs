@@ -39,7 +39,7 @@ use crate::lease::Owner;
 /// let paths: Vec<_> = conflict.fields.iter().map(|field| (&*field.path, field.side())).collect();
 /// # use tenure::version::Side;
 /// assert_eq!(paths, [("title", Side::Theirs), ("text", Side::Mine)]);
-/// assert!(conflict.auto_mergeable());                    // different fields: `merging(Merge::disjoint())` keeps both
+/// assert!(conflict.auto_mergeable());                    // different fields: `merging(Merge::Disjoint)` keeps both
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,5 +7,5 @@ pub(crate) mod token;
 
 pub use crate::aggregate::version::{InvalidVersion, Version};
 pub use conflict::{Change, FieldConflict, Side, VersionConflict};
-pub use merge::{Merge, Resolution};
+pub use merge::Merge;
 pub use token::{Expected, InvalidVersionToken, VersionToken};

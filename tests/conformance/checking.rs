@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use tenure::aggregate::schema::{FindingKind, SchemaReport, Severity};
+use tenure::aggregate::schema::{SchemaReport, Severity};
 use tenure::error::{DatabaseError, UpdateError};
 use tenure::{Aggregate, Entity, Error, Repository};
 
@@ -42,32 +42,34 @@ struct Tag {
     text: String,
 }
 
-/// The findings without their messages.
-fn findings(report: &SchemaReport) -> Vec<(Severity, FindingKind, &str, Option<&str>)> {
-    let brief = report
-        .findings
-        .iter()
-        .map(|finding| (finding.severity, finding.kind, finding.table.as_str(), finding.column.as_deref()));
-    brief.collect()
+/// A finding: severity, table, column, and a part of its message.
+type Expected = (Severity, &'static str, Option<&'static str>, &'static str);
+
+fn assert_findings(report: &SchemaReport, expected: &[Expected]) {
+    assert_eq!(report.findings.len(), expected.len(), "{report}");
+    for (finding, (severity, table, column, message)) in report.findings.iter().zip(expected) {
+        let found = (finding.severity, finding.table.as_str(), finding.column.as_deref());
+        assert_eq!(found, (*severity, *table, *column), "{report}");
+        assert!(finding.message.contains(message), "{finding}: {message}");
+    }
 }
 
 pub async fn check_lists_every_difference_errors_first(t: &TestDb) {
-    use FindingKind::{Index, MissingColumn, MissingTable, Null, Type, UniqueKey, UnmappedColumn};
     use Severity::{Error, Warning};
     let report = t.db.check::<Faulty>().await.unwrap();
     let expected = [
-        (Error, Type, "test_faulty", Some("amount")),
-        (Error, MissingColumn, "test_faulty", Some("colour")),
-        (Error, UniqueKey, "test_faulty", None),
-        (Error, MissingColumn, "test_faulty_line", Some("text")),
-        (Error, UnmappedColumn, "test_faulty_line", Some("required")),
-        (Error, UniqueKey, "test_faulty_line", None),
-        (Error, MissingTable, "test_nowhere", None),
-        (Warning, Null, "test_faulty", Some("note")),
-        (Warning, Null, "test_faulty", Some("version")),
-        (Warning, Index, "test_faulty_line", None),
+        (Error, "test_faulty", Some("amount"), "its type is"),
+        (Error, "test_faulty", Some("colour"), "no such column"),
+        (Error, "test_faulty", None, "unique key"),
+        (Error, "test_faulty_line", Some("text"), "no such column"),
+        (Error, "test_faulty_line", Some("required"), "no field maps to it"),
+        (Error, "test_faulty_line", None, "unique key"),
+        (Error, "test_nowhere", None, "no such table"),
+        (Warning, "test_faulty", Some("note"), "may be NULL"),
+        (Warning, "test_faulty", Some("version"), "may be NULL"),
+        (Warning, "test_faulty_line", None, "no index"),
     ];
-    assert_eq!(findings(&report), expected, "{report}");
+    assert_findings(&report, &expected);
     let refused = report.clone().require().unwrap_err().to_string();
     assert!(report.findings.iter().all(|finding| refused.contains(&finding.to_string())), "{refused}");
 }
@@ -82,13 +84,13 @@ pub async fn check_finds_nothing_in_fitting_tables(t: &TestDb) {
         t.db.check::<Tree>().await.unwrap(),
     ];
     for report in reports {
-        assert_eq!(findings(&report), [], "{report}");
+        assert_findings(&report, &[]);
     }
 }
 
 pub async fn check_warns_of_a_collation_that_merges_spellings(t: &TestDb) {
     let report = t.db.check::<Tag>().await.unwrap().require().unwrap();
-    assert_eq!(findings(&report), [(Severity::Warning, FindingKind::Collation, "test_tag", Some("code"))], "{report}");
+    assert_findings(&report, &[(Severity::Warning, "test_tag", Some("code"), "different spellings")]);
 }
 
 /// Its tables break promises: see `0027_odd.sql`.
@@ -122,17 +124,17 @@ struct Sound {
 
 pub async fn check_names_what_no_insert_can_write_and_what_is_narrow(t: &TestDb) {
     let report = t.db.check::<Odd>().await.unwrap();
-    let computed = (Severity::Error, FindingKind::Computed, "test_odd", Some("doubled"));
-    let narrow = |column| (Severity::Warning, FindingKind::Width, "test_odd", Some(column));
+    let computed = (Severity::Error, "test_odd", Some("doubled"), "every insert fails");
+    let narrow = |column| (Severity::Warning, "test_odd", Some(column), "as `");
     // Every integer of SQLite has 64 bits.
     let expected = if t.has_one_writer() { vec![computed] } else { vec![computed, narrow("seen"), narrow("version")] };
-    assert_eq!(findings(&report), expected, "{report}");
+    assert_findings(&report, &expected);
 }
 
 pub async fn tables_that_cannot_keep_a_promise_are_errors_of_check(t: &TestDb) {
     let reports = [t.db.check::<Lossy>().await.unwrap(), t.db.check::<Sound>().await.unwrap()];
     for (report, table) in reports.iter().zip(["test_lossy", "test_sound_line"]) {
-        assert_eq!(findings(report), [(Severity::Error, FindingKind::Storage, table, None)], "{report}");
+        assert_findings(report, &[(Severity::Error, table, None, "")]);
     }
 }
 

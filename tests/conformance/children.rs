@@ -184,19 +184,20 @@ pub async fn a_conflict_names_the_field_of_a_child_of_a_child(t: &TestDb) {
 pub async fn fields_that_do_not_fit_together_are_not_merged(t: &TestDb) {
     let (assemblies, mut expected) = inserted(t).await;
     let theirs = |assembly: &mut Assembly| {
-        assembly.steps[2].text = "varnish".into();
+        let step = assembly.steps[2].clone();
+        assembly.steps.push(step);
         Ok::<_, ()>(())
     };
     theirs(&mut expected).unwrap();
     assemblies.update(&expected.id).run(theirs).await.unwrap();
     let mine = |assembly: &mut Assembly| {
-        assembly.steps.clear();
+        assembly.steps.truncate(2);
         Ok::<_, ()>(())
     };
-    // Their third step without the first two would be no list.
-    let late = assemblies.update(&expected.id).expecting(Version::FIRST).merging(Merge::theirs()).run(mine).await;
+    // Their fourth step without the third would be no list.
+    let late = assemblies.update(&expected.id).expecting(Version::FIRST).merging(Merge::Disjoint).run(mine).await;
     let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = late else { panic!("{late:?}") };
-    assert!(conflict.fields.iter().any(|field| field.path == "steps[2].text"), "{:?}", conflict.fields);
+    assert!(conflict.fields.iter().any(|field| field.path == "steps[3].text"), "{:?}", conflict.fields);
     assert_eq!(*assemblies.get(&expected.id).await.unwrap().unwrap(), expected);
 }
 
@@ -210,7 +211,7 @@ pub async fn addition_to_a_removed_child_is_a_conflict(t: &TestDb) {
     for remove in [(|assembly| drop(assembly.modules[0].parts.remove(0))) as fn(&mut Assembly), |assembly| {
         drop(assembly.modules.remove(0))
     }] {
-        let removed = assemblies.update(&assembly.id).expecting(Version::FIRST).merging(Merge::disjoint());
+        let removed = assemblies.update(&assembly.id).expecting(Version::FIRST).merging(Merge::Disjoint);
         let refused = removed.run(|assembly| {
             remove(assembly);
             Ok::<_, ()>(())

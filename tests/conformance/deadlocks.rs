@@ -55,24 +55,6 @@ async fn counts(t: &TestDb, names: &[String; 2]) -> Vec<i64> {
     counts
 }
 
-pub async fn several_saves_that_lose_a_deadlock_are_done_again(t: &TestDb) {
-    let (names, holder) = second_is_locked(t).await;
-    let mut all = Vec::new();
-    for name in &names {
-        let mut counter = t.counters.get(name).await.unwrap().unwrap();
-        counter.count = 7;
-        all.push(counter);
-    }
-    let saves = async {
-        let mut tx = t.db.begin_within(LONG).await.unwrap();
-        let saved = t.counters.save_all(&mut tx, &mut all).await;
-        assert!(saved.iter().all(Result::is_ok), "{saved:?}");
-        tx.commit().await.unwrap();
-    };
-    tokio::join!(saves, asks_for_the_first(t, &names[0], holder));
-    assert_eq!(counts(t, &names).await, [7, 7]);
-}
-
 /// A statement of the application's own that changes a counter.
 async fn count(tx: &mut Transaction, name: &str) -> Result<(), Error> {
     let statement = format!("update test_counter set count = count + 7, version = version + 1 where name = '{name}'");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::{
     Lease, LockId, LockPolicy,
     error::{BreakError, LeaseError, LockError},
-    lease::{LeaseLossReason, NoLock},
+    lease::{InvalidReason, LeaseLossReason, NoLock},
 };
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
@@ -186,7 +186,10 @@ pub async fn late_break_hits_no_new_holder(t: &TestDb) {
 pub async fn a_break_needs_a_reason(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
-    assert!(matches!(t.locks.break_lock(&key, 1, &lee(), "  ").await, Err(BreakError::NoReason)));
+    assert!(matches!(
+        t.locks.break_lock(&key, 1, &lee(), "  ").await,
+        Err(BreakError::InvalidReason(InvalidReason::Empty))
+    ));
     assert!(t.locks.check_lock(lease.id()).await.is_ok());
 }
 

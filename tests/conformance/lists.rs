@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::{
     LockKey, LockPolicy, Owner,
     error::ListError,
-    lease::{Cursor, Heartbeat, LeaseLossReason, LeaseState, Listed, Page, PastLease, Presence, Successor},
+    lease::{Cursor, LeaseLossReason, LeaseState, Listed, Page, PastLease, Successor},
 };
 
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
@@ -80,48 +80,6 @@ pub async fn the_list_is_of_a_type_an_owner_an_age_and_a_state(t: &TestDb) {
         let page = of_type().in_state(state).run().await.unwrap();
         assert_eq!(ids(&page), expected, "{state:?}");
         assert!(page.items.iter().all(|listed| listed.state == state));
-    }
-}
-
-pub async fn list_filters_by_presence(t: &TestDb) {
-    // With different heartbeats: a second, 12 s, a minute.
-    let long = LockPolicy::exclusive().absolute_limit(20 * 24 * 60 * MINUTE).unwrap();
-    let usual = [0, 299_999, 300_000];
-    let cases: [(u64, Option<u64>, &[u64]); 4] = [
-        (3, None, &[0]),
-        (60, None, &usual),
-        (24 * 3600, None, &usual),
-        (3600, Some(600), &[300_000, 1_199_999, 1_200_000]),
-    ];
-    for (ttl, every, idles) in cases {
-        let (ttl, kind) = (Duration::from_secs(ttl), random());
-        let policy = long.ttl(ttl).unwrap();
-        let policy = every.map_or(policy, |every| policy.heartbeat(Duration::from_secs(every)).unwrap());
-        let locks = t.locks.clone().with_policy(&kind, policy);
-        for idle in idles.iter().copied().map(Duration::from_millis) {
-            for silent in [0, 2_500, 2_501, 30_000, 30_001, 150_000, 150_001, 1_500_000, 1_500_001] {
-                let lease = locks.try_lock(&LockKey::new(&kind, silent.to_string()), &kim()).await.unwrap();
-                // There was no input since the acquisition, but heartbeats.
-                let mut idled = Duration::ZERO;
-                while idled < idle {
-                    let step = (idle - idled).min(ttl * 2 / 3);
-                    t.clock.advance(step);
-                    idled += step;
-                    let beat = Heartbeat::idle(lease.id().clone(), idled);
-                    locks.keep_alive_with(&[beat]).await.unwrap().remove(0).unwrap();
-                }
-                t.clock.advance(Duration::from_millis(silent));
-                let all = locks.list().of_type(&kind).run().await.unwrap().items;
-                assert_eq!(all.len(), usize::from(Duration::from_millis(silent) < ttl));
-                for presence in [Presence::Active, Presence::Idle, Presence::Unreachable] {
-                    let page = locks.list().of_type(&kind).with_presence(presence).run().await.unwrap();
-                    let expected: Vec<_> =
-                        all.iter().filter(|listed| listed.holder.presence() == presence).cloned().collect();
-                    assert_eq!(page.items, expected, "{presence:?}: {idle:?} idle, {silent} ms silent, {ttl:?}");
-                }
-                let _ = locks.release_lock(lease.id()).await;
-            }
-        }
     }
 }
 

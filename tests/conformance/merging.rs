@@ -1,11 +1,6 @@
 //! Merging concurrent changes.
 
-use tenure::{
-    Error, Version,
-    error::UpdateError,
-    unit_of_work::Updated,
-    version::{Merge, Resolution},
-};
+use tenure::{Error, Version, error::UpdateError, unit_of_work::Updated, version::Merge};
 
 use super::order::{Address, AlreadyShipped, Line, Order, State};
 use super::support::{TestDb, lee, version};
@@ -40,7 +35,7 @@ fn address_and_zip(order: &mut Order) -> Result<(), AlreadyShipped> {
 }
 
 pub async fn changes_of_different_fields_are_merged(t: &TestDb) {
-    let (outcome, stored) = merged(t, address("theirs"), Merge::disjoint(), zip).await;
+    let (outcome, stored) = merged(t, address("theirs"), Merge::Disjoint, zip).await;
     let saved = outcome.unwrap();
     assert_eq!((saved.loaded.version(), saved.attempts()), (version(3), 1));
     assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "99999"));
@@ -50,40 +45,11 @@ pub async fn changes_of_different_fields_are_merged(t: &TestDb) {
     assert_eq!(conflict.changed.unwrap().by, Some(lee()));
 }
 
-pub async fn field_changed_by_both_conflicts_unless_a_side_wins(t: &TestDb) {
-    let (outcome, stored) = merged(t, address("theirs"), Merge::disjoint(), address_and_zip).await;
+pub async fn field_changed_by_both_conflicts(t: &TestDb) {
+    let (outcome, stored) = merged(t, address("theirs"), Merge::Disjoint, address_and_zip).await;
     let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = outcome else { panic!("{outcome:?}") };
     assert!(!conflict.auto_mergeable());
     assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "06236"));
-}
-
-pub async fn mine_wins_where_both_changed_a_field(t: &TestDb) {
-    let (outcome, stored) = merged(t, address("theirs"), Merge::mine(), address_and_zip).await;
-    assert_eq!(outcome.unwrap().loaded.version(), version(3));
-    assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("mine", "99999"));
-}
-
-pub async fn theirs_wins_where_both_changed_a_field_and_the_rest_is_mine(t: &TestDb) {
-    let (outcome, stored) = merged(t, address("theirs"), Merge::theirs(), address_and_zip).await;
-    assert_eq!(outcome.unwrap().loaded.ship_to, stored.ship_to);
-    assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "99999"));
-}
-
-pub async fn each_field_can_have_a_rule(t: &TestDb) {
-    let both = |line1: &'static str, quantity| {
-        move |order: &mut Order| {
-            order.lines[0].quantity = quantity;
-            order.send_to(line1)
-        }
-    };
-    let rule = Merge::by_field(|field| match field.path.as_str() {
-        "ship_to.line1" => Resolution::Theirs,
-        "lines[1].quantity" => Resolution::Mine,
-        _ => Resolution::Conflict,
-    });
-    let (outcome, stored) = merged(t, both("theirs", 5), rule, both("mine", 9)).await;
-    outcome.unwrap();
-    assert_eq!((stored.ship_to.line1.as_str(), stored.lines[0].quantity), ("theirs", 9));
 }
 
 /// The usual command of a web form.
@@ -101,7 +67,7 @@ pub async fn whole_form_command_does_not_undo_others_changes(t: &TestDb) {
         order.lines.push(Line { line_no: 3, product: "theirs".into(), quantity: 3 });
         order.send_to("theirs")
     };
-    let (outcome, stored) = merged(t, theirs, Merge::disjoint(), whole_form).await;
+    let (outcome, stored) = merged(t, theirs, Merge::Disjoint, whole_form).await;
     assert_eq!(*outcome.unwrap().loaded, stored);
     assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "99999"));
     let lines: Vec<_> = stored.lines.iter().map(|line| (line.line_no, line.quantity)).collect();
@@ -119,36 +85,15 @@ pub async fn lines_are_merged_by_their_key(t: &TestDb) {
         order.lines.push(Line { line_no: 4, product: "mine".into(), quantity: 4 });
         Ok(())
     };
-    let (outcome, stored) = merged(t, theirs, Merge::disjoint(), mine).await;
+    let (outcome, stored) = merged(t, theirs, Merge::Disjoint, mine).await;
     outcome.unwrap();
     let lines: Vec<_> = stored.lines.iter().map(|line| (line.line_no, line.quantity)).collect();
     assert_eq!(lines, [(2, 7), (3, 3), (4, 4)]);
 }
 
-pub async fn merge_restores_or_drops_a_line_they_removed_and_i_changed(t: &TestDb) {
-    let remove = |order: &mut Order| {
-        order.lines.retain(|line| line.line_no != 1);
-        Ok(())
-    };
-    let at_least_five_cups_of_tea = |order: &mut Order| {
-        order.lines.retain(|line| line.line_no != 1);
-        order.lines.insert(0, Line { line_no: 1, product: "tea".into(), quantity: 5 });
-        Ok(())
-    };
-    for (merge, lines) in [(Merge::mine(), vec![1, 2]), (Merge::theirs(), vec![2])] {
-        let (outcome, stored) = merged(t, remove, merge, at_least_five_cups_of_tea).await;
-        outcome.unwrap();
-        assert_eq!(stored.lines.iter().map(|line| line.line_no).collect::<Vec<_>>(), lines);
-    }
-    // And the reverse: they changed the line that I removed.
-    let (outcome, stored) = merged(t, at_least_five_cups_of_tea, Merge::theirs(), remove).await;
-    outcome.unwrap();
-    assert_eq!(stored.lines.iter().map(|line| (line.line_no, line.quantity)).collect::<Vec<_>>(), [(1, 5), (2, 1)]);
-}
-
 pub async fn the_domain_has_the_last_word_on_the_merged_state(t: &TestDb) {
     // State and address are different fields, but a shipped parcel keeps its address.
-    let (outcome, stored) = merged(t, Order::ship, Merge::mine(), address("mine")).await;
+    let (outcome, stored) = merged(t, Order::ship, Merge::Disjoint, address("mine")).await;
     assert!(matches!(outcome, Err(UpdateError::Refused(AlreadyShipped))), "{outcome:?}");
     assert_eq!((stored.state, stored.ship_to.line1.as_str()), (State::Shipped, "Teheran-ro 1"));
 }
@@ -162,7 +107,7 @@ pub async fn combination_that_the_domain_refuses_is_not_saved(t: &TestDb) {
         order.ship_to.zip = "06236".into();
         order.send_to("mine")
     };
-    let (outcome, stored) = merged(t, zip, Merge::disjoint(), whole_form).await;
+    let (outcome, stored) = merged(t, zip, Merge::Disjoint, whole_form).await;
     assert!(matches!(outcome, Err(UpdateError::Refused(AlreadyShipped))), "{outcome:?}");
     assert_eq!((stored.ship_to.zip.as_str(), stored.ship_to.line1.as_str()), ("99999", "Teheran-ro 1"));
 }
@@ -205,7 +150,7 @@ pub async fn computed_fields_match_the_collection_after_a_merge(t: &TestDb) {
         for theirs in [first, second] {
             t.orders.update(&no).run(|order| rewrite(order, theirs)).await.unwrap();
         }
-        let update = t.orders.update(&no).expecting(opened).merging(Merge::mine());
+        let update = t.orders.update(&no).expecting(opened).merging(Merge::Disjoint);
         match update.run(|order| rewrite(order, mine)).await {
             Ok(_) => merged += 1,
             Err(UpdateError::Failed(Error::VersionConflict(_))) => refused += 1,
@@ -225,7 +170,7 @@ pub async fn version_without_a_revision_cannot_be_merged(t: &TestDb) {
         t.orders.update(&no).run(address(line1)).await.unwrap();
     }
     // Three revisions are kept, without version 1.
-    let refused = t.orders.update(&no).expecting(Version::FIRST).merging(Merge::mine()).run(zip).await;
+    let refused = t.orders.update(&no).expecting(Version::FIRST).merging(Merge::Disjoint).run(zip).await;
     let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
     assert!(!conflict.opened_known);
     assert_eq!(t.stored(&no).await.1, version(4));

@@ -261,7 +261,6 @@ macro_rules! conformance {
             lists:
                 console_lists_held_locks_longest_first,
                 the_list_is_of_a_type_an_owner_an_age_and_a_state,
-                list_filters_by_presence,
                 held_lease_is_on_exactly_one_page,
                 a_page_has_a_bound_and_a_place_belongs_to_its_list,
                 key_history_has_holder_end_and_successor,
@@ -354,13 +353,9 @@ macro_rules! conformance {
                 highest_version_refuses_saves_and_says_why;
             merging:
                 changes_of_different_fields_are_merged,
-                field_changed_by_both_conflicts_unless_a_side_wins,
-                mine_wins_where_both_changed_a_field,
-                theirs_wins_where_both_changed_a_field_and_the_rest_is_mine,
-                each_field_can_have_a_rule,
+                field_changed_by_both_conflicts,
                 whole_form_command_does_not_undo_others_changes,
                 lines_are_merged_by_their_key,
-                merge_restores_or_drops_a_line_they_removed_and_i_changed,
                 the_domain_has_the_last_word_on_the_merged_state,
                 combination_that_the_domain_refuses_is_not_saved,
                 computed_fields_match_the_collection_after_a_merge,
@@ -375,7 +370,7 @@ macro_rules! conformance {
                 a_version_that_a_person_saw_is_never_retried,
                 domain_refusal_is_not_retried,
                 attempts_and_time_are_bounded,
-                a_lock_timeout_is_only_retried_on_request,
+                a_lock_timeout_is_not_retried,
                 no_increment_is_lost_among_many_that_retry,
                 a_commit_that_can_be_found_out_about_leaves_its_operation_id;
             batches:
@@ -540,7 +535,6 @@ macro_rules! conformance {
                 idle_transaction_is_ended_and_its_lease_freed,
                 narrowly_lost_lock_is_retryable;
             deadlocks:
-                several_saves_that_lose_a_deadlock_are_done_again,
                 own_statement_that_loses_a_deadlock_is_run_again,
                 step_that_loses_a_deadlock_is_run_again,
                 saves_that_judge_the_key_and_then_hold_it_queue,

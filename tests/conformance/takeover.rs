@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure::{
     Lease, LockId, LockKey, LockManager, Owner,
     error::{LeaseError, LockError, TakeOverError},
-    lease::{Holder, LeaseLossReason},
+    lease::{Holder, InvalidReason, LeaseLossReason},
 };
 use tokio::sync::Barrier;
 
@@ -82,7 +82,7 @@ pub async fn a_takeover_needs_a_reason_and_an_exclusive_lock(t: &TestDb) {
     let (key, locks) = (key(), open(t));
     t.locks.try_lock(&key, &kim()).await.unwrap();
     let silent = locks.take_over(&key, 1, &lee(), LockId::random(), " ").await;
-    assert!(matches!(silent, Err(TakeOverError::NoReason)));
+    assert!(matches!(silent, Err(TakeOverError::InvalidReason(InvalidReason::Empty))));
     let note = LockKey::new("Note", random());
     t.locks.try_lock(&note, &kim()).await.unwrap();
     let advisory = locks.take_over(&note, 1, &kim(), LockId::random(), "other tab").await;

@@ -226,19 +226,20 @@ pub async fn unversioned_fields_are_in_no_conflict_and_not_merged(t: &TestDb) {
     let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
     let paths: Vec<_> = conflict.fields.iter().map(|field| field.path.as_str()).collect();
     assert_eq!((paths, conflict.auto_mergeable()), (vec!["text", "note"], true));
-    let merged = leaflets.update(&id).expecting(form).merging(Merge::disjoint()).run(note).await.unwrap();
+    let merged = leaflets.update(&id).expecting(form).merging(Merge::Disjoint).run(note).await.unwrap();
     let found = stored(&leaflets, &id).await;
     assert_eq!((&*merged.loaded, merged.loaded.version()), (&*found, version(3)));
     assert_eq!((found.text.as_str(), found.note.as_deref(), found.views), ("sale!", Some("mine"), 4));
     // A merge whose command sets none keeps the stored ones, also where it puts fields of others back.
     let whole_form = |leaflet: &mut Leaflet| {
-        (leaflet.text, leaflet.note) = ("sale".into(), Some("again".into()));
+        (leaflet.text, leaflet.note) = ("sale!".into(), Some("again".into()));
         Ok::<_, Infallible>(())
     };
     leaflets.update(&id).run(view).await.unwrap();
-    leaflets.update(&id).expecting(form).merging(Merge::mine()).run(whole_form).await.unwrap();
+    leaflets.update(&id).run(write).await.unwrap();
+    leaflets.update(&id).expecting(merged.loaded.token()).merging(Merge::Disjoint).run(whole_form).await.unwrap();
     let found = stored(&leaflets, &id).await;
-    assert_eq!((found.text.as_str(), found.note.as_deref(), found.views), ("sale!", Some("again"), 5));
+    assert_eq!((found.text.as_str(), found.note.as_deref(), found.views), ("sale!!", Some("again"), 5));
 }
 
 pub async fn unversioned_change_of_a_deleted_aggregate_is_not_found(t: &TestDb) {

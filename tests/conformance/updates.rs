@@ -330,7 +330,7 @@ pub async fn application_step_reruns_with_a_retried_update(t: &TestDb) {
         seen.1.store(u32::try_from(saved.version().number()).unwrap(), Ordering::SeqCst);
         async move { if attempt == 0 { Err(tenure::error::DatabaseError::Deadlock.into()) } else { Ok(()) } }
     });
-    let merged = update.merging(Merge::disjoint()).retrying(Retry::transient(3)).run(|order| {
+    let merged = update.merging(Merge::Disjoint).retrying(Retry::transient(3)).run(|order| {
         order.lines[0].quantity = 5;
         Ok::<_, AlreadyShipped>(())
     });

@@ -108,8 +108,8 @@ fn repositories(
             Ok(())
         }
     });
-    spawned(more.merging(Merge::mine()).run(up));
-    spawned(counters.update(&name).merging(Merge::mine()).retrying(Retry::transient(2)).run(up));
+    spawned(more.merging(Merge::Disjoint).run(up));
+    spawned(counters.update(&name).merging(Merge::Disjoint).retrying(Retry::transient(2)).run(up));
     spawned(locks.resume(counters, &name, &id, token));
     spawned(tx.lock_all(LockSet::new(), LockMode::PessimisticWrite));
 }

@@ -19,13 +19,14 @@ impl Link {
         Capabilities {
             database: "simulated".into(),
             granularity: Granularity::Database,
-            shared_locks: false,
-            skip_locked: false,
             names_blocker: false,
             heartbeats_pass_saves: false,
         }
     }
     pub(crate) fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
+        without()
+    }
+    pub(crate) async fn migrate(&self, _: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
         without()
     }
     pub(crate) fn connections(&self) -> Connections {

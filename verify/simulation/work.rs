@@ -78,9 +78,6 @@ impl Work {
     pub(crate) fn outside(&self) -> Box<dyn EndSession> {
         Box::new(Endless)
     }
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        without()
-    }
     pub(crate) async fn commit(self, _carried: Option<String>) -> Result<(), DatabaseError> {
         self.link.travel().await;
         if self.link.world.fails(20) {

@@ -7,7 +7,7 @@ use axum::response::Response;
 use tenure::{
     LockKey,
     error::{BreakError, ListError},
-    lease::{Cursor, Holder, LONGEST_REASON},
+    lease::{Cursor, Holder, InvalidReason, LONGEST_REASON},
 };
 
 use super::fields::{Fields, Pairs};
@@ -179,7 +179,8 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
                 return Ok(response);
             }
             Err(Refusal::Break(
-                BreakError::HolderChanged { .. } | BreakError::NoReason | BreakError::ReasonTooLong,
+                BreakError::HolderChanged { .. }
+                | BreakError::InvalidReason(InvalidReason::Empty | InvalidReason::TooLong),
             )) => {}
             Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
         }

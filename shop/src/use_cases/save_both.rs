@@ -54,7 +54,7 @@ impl Shop {
             return Ok(SavedBoth { version, with: Vec::new() });
         };
         let update = self.noting(actor, update, once);
-        let update = update.merging(Merge::disjoint()).retrying(as_often_as_is_safe());
+        let update = update.merging(Merge::Disjoint).retrying(as_often_as_is_safe());
         let saved = update.run(|order| changes.apply(order)).await?;
         let with = match &saved.merged {
             Some(conflict) => self.changes_met(no, conflict, saved.loaded.version()).await,

@@ -302,24 +302,12 @@ impl Server {
     }
 }
 
-fn not_understood(problem: String) -> DatabaseError {
-    DatabaseError::Unreachable { url: "mysql://…".into(), problem: format!("the URL is not understood: {problem}") }
-}
-
 /// The options, as the URL or the application has set them; and the URL without the password.
 fn prepared(
     address: Address<'_, MySqlConnectOptions>,
     plaintext: bool,
 ) -> Result<(MySqlConnectOptions, String), DatabaseError> {
-    let (options, url) = match address {
-        Address::Url(url) => {
-            address::one_host(url).map_err(not_understood)?;
-            let url = transport::known(url).map_err(not_understood)?;
-            let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
-            (options, url)
-        }
-        Address::Options(options) => (*options, String::new()),
-    };
+    let (options, url) = address::read(address, "mysql", transport::known)?;
     let shown = format!(
         "mysql://{}@{}:{}/{}",
         options.get_username(),

@@ -232,11 +232,6 @@ impl OpenTransaction {
         })
     }
 
-    /// Rolls back and begins again, with the rest of the budget.
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        self.session.raw("rollback; savepoint tenure".to_owned()).await.map(drop).map_err(classify)
-    }
-
     /// Commits; fails if the open transaction is not the one that was begun.
     ///
     /// A text that is carried runs in the message of the COMMIT.

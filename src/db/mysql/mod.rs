@@ -29,6 +29,7 @@ use crate::db::{self, Connection, Purpose};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
+pub(crate) use self::MySql as Database;
 pub(crate) use connect::{diagnose, script};
 use connection::Connections;
 pub(crate) use connection::OpenTransaction;
@@ -75,8 +76,6 @@ fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
     Capabilities {
         database: format!("{name} {version}"),
         granularity: Granularity::Row,
-        shared_locks: true,
-        skip_locked: true,
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
     }

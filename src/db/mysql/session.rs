@@ -100,6 +100,20 @@ pub(crate) struct Session {
     runtime: Handle,
 }
 
+/// The answer to a statement, which runs to its end on the connection of the session.
+macro_rules! asked {
+    ($session:expr, $connection:ident => $statement:expr) => {{
+        let patience = $session.patience();
+        let running = $session.run(|mut $connection| {
+            Box::pin(async move {
+                let answer = answered(patience, driven($statement)).await;
+                done($connection, answer)
+            })
+        });
+        running.await
+    }};
+}
+
 impl Session {
     /// Takes over a connection of a pool.
     pub(crate) fn on(connection: PoolConnection<MySql>, connections: &Connections, idle: Duration) -> Self {
@@ -181,15 +195,7 @@ impl Session {
 
     /// Runs a text unprepared, and reads the rows of all its statements.
     pub(crate) async fn read(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
-        let patience = self.patience();
-        self.run(|mut connection| {
-            Box::pin(async move {
-                let answer =
-                    answered(patience, driven(sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection))).await;
-                done(connection, answer)
-            })
-        })
-        .await
+        asked!(self, connection => sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection))
     }
 
     /// Commits or rolls back. After an error there may still be an open transaction; dropping the session rolls it back.
@@ -219,27 +225,12 @@ impl Session {
 
     /// Runs a text unprepared.
     pub(crate) async fn raw(&mut self, sql: String) -> Result<MySqlQueryResult, sqlx::Error> {
-        let patience = self.patience();
-        self.run(|mut connection| {
-            Box::pin(async move {
-                let answer =
-                    answered(patience, driven(sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection))).await;
-                done(connection, answer)
-            })
-        })
-        .await
+        asked!(self, connection => sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection))
     }
 
     /// Reads rows.
     pub(crate) async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
-        let patience = self.patience();
-        self.run(|mut connection| {
-            Box::pin(async move {
-                let answer = answered(patience, driven(statement.query().fetch_all(&mut *connection))).await;
-                done(connection, answer)
-            })
-        })
-        .await
+        asked!(self, connection => statement.query().fetch_all(&mut *connection))
     }
 
     /// Reads a row, if there is one.
@@ -301,14 +292,7 @@ impl Session {
     }
 
     async fn execute_at_once(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
-        let patience = self.patience();
-        self.run(|mut connection| {
-            Box::pin(async move {
-                let answer = answered(patience, driven(statement.query().execute(&mut *connection))).await;
-                done(connection, answer)
-            })
-        })
-        .await
+        asked!(self, connection => statement.query().execute(&mut *connection))
     }
 
     /// As [`fetch_all`](Self::fetch_all), for a statement that itself contains the lock: its waits end at the deadline, on MySQL in

@@ -24,7 +24,6 @@ pub(crate) static MARIADB: Sheet = Sheet {
     },
     list,
     greatest: "greatest",
-    least: "least",
     key_text: |column| format!("convert({column} using utf8mb4)"),
     // The first condition uses the index, whose collation may ignore case.
     same: |column, place| format!("{column} = {place} and cast({column} as binary) = cast({place} as binary)"),

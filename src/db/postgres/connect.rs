@@ -140,42 +140,22 @@ async fn applied(pool: &PgPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-/// The options, as the URL or the application has set them.
-struct Prepared {
-    options: PgConnectOptions,
-    /// Without the password.
-    shown: String,
-}
-
-impl Prepared {
-    fn of(address: Address<'_, PgConnectOptions>, plaintext: bool) -> Result<Self, DatabaseError> {
-        let (options, url) = match address {
-            Address::Url(url) => {
-                address::one_host(url).map_err(not_understood)?;
-                let url = transport::known(url).map_err(not_understood)?;
-                let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
-                (options, url)
-            }
-            Address::Options(options) => (*options, String::new()),
-        };
-        let shown = format!(
-            "postgres://{}@{}:{}/{}",
-            options.get_username(),
-            options.get_host(),
-            options.get_port(),
-            options.get_database().unwrap_or_default()
-        );
-        let options = options.application_name("tenure");
-        let options = transport::protected(options, &url, plaintext)
-            .map_err(|problem| DatabaseError::Unreachable { url: shown.clone(), problem })?;
-        Ok(Prepared { options, shown })
-    }
-}
-
-fn not_understood(problem: String) -> DatabaseError {
-    DatabaseError::Unreachable {
-        url: "postgres://…".into(), problem: format!("the URL is not understood: {problem}")
-    }
+/// The options, as the URL or the application has set them; and the URL without the password.
+fn prepared(
+    address: Address<'_, PgConnectOptions>,
+    plaintext: bool,
+) -> Result<(PgConnectOptions, String), DatabaseError> {
+    let (options, url) = address::read(address, "postgres", transport::known)?;
+    let shown = format!(
+        "postgres://{}@{}:{}/{}",
+        options.get_username(),
+        options.get_host(),
+        options.get_port(),
+        options.get_database().unwrap_or_default()
+    );
+    let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
+    let options = transport::protected(options.application_name("tenure"), &url, plaintext).map_err(unreachable)?;
+    Ok((options, shown))
 }
 
 /// The options for all connections; one connection was tested, and another one is returned.
@@ -184,7 +164,7 @@ async fn reachable(
     connect: &ConnectOptions,
 ) -> Result<(PgConnectOptions, PgConnection), DatabaseError> {
     let plaintext = connect.plaintext;
-    let Prepared { options, shown } = Prepared::of(address, plaintext)?;
+    let (options, shown) = prepared(address, plaintext)?;
     let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
     let way = transport::way(&options, plaintext);
     // Not through a pool: it would retry for seconds and then only report that it gave up.

@@ -40,8 +40,6 @@ pub(crate) struct OpenTransaction {
     away: Instant,
     /// What was sent to end its statements.
     cancellations: Cancellations,
-    /// The label for the sessions that it blocks, escaped for an SQL text.
-    label: Option<String>,
     /// The pools for querying its blocker.
     pools: Arc<Pools>,
     /// Whether it is an operation of the lock manager.
@@ -100,7 +98,6 @@ impl OpenTransaction {
             process: kept.map(|kept| kept.number).and_then(|number| i32::try_from(number).ok()).unwrap_or_default(),
             away: kept.map_or(asked, |kept| kept.away),
             cancellations: Cancellations::default(),
-            label,
             pools: Arc::clone(pools),
             ours: false,
             lent: false,
@@ -292,16 +289,6 @@ impl OpenTransaction {
                 Ok(())
             }
         }
-    }
-
-    /// Rolls back and begins again, with the rest of the budget.
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        self.timeout = self.budget.saturating_sub(self.asked.elapsed()).max(Duration::from_millis(1));
-        let begin = format!("rollback; {}", begin_with(self.timeout, self.label.as_deref()));
-        let anew = async |connection: &mut PgConnection| {
-            sqlx::raw_sql(AssertSqlSafe(begin)).execute(connection).await.map(drop).map_err(classify)
-        };
-        self.send(anew).await
     }
 
     /// Rolls back and waits for its completion.

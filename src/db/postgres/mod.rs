@@ -28,6 +28,7 @@ use crate::db::{Connections, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
+pub(crate) use self::Postgres as Database;
 use checkout::Checkout;
 pub(crate) use connect::{diagnose, script};
 pub(crate) use connection::OpenTransaction;
@@ -71,8 +72,6 @@ fn capabilities(version: &str) -> Capabilities {
     Capabilities {
         database: format!("PostgreSQL {version}"),
         granularity: Granularity::Row,
-        shared_locks: true,
-        skip_locked: true,
         names_blocker: true,
         heartbeats_pass_saves: true,
     }

@@ -22,7 +22,6 @@ pub(crate) static SHEET: Sheet = Sheet {
     },
     list,
     greatest: "greatest",
-    least: "least",
     key_text: |column| column.to_owned(),
     same: |column, place| format!("{column} = {place}"),
     bytes: |hex| format!("'\\x{hex}'"),

@@ -1,6 +1,10 @@
 //! Addresses of servers: whether one is on this machine, its redacted form, and the URL settings that a driver supports. No I/O.
 
 use std::net::IpAddr;
+use std::str::FromStr;
+
+use crate::db::Address;
+use crate::error::DatabaseError;
 
 /// Whether a host is this machine. Names other than `localhost` are not resolved, because the result may change each time.
 pub(crate) fn is_local(host: &str) -> bool {
@@ -9,6 +13,26 @@ pub(crate) fn is_local(host: &str) -> bool {
         Ok(address) => address.to_canonical().is_loopback(),
         Err(_) => bare.strip_suffix('.').unwrap_or(bare).eq_ignore_ascii_case("localhost"),
     }
+}
+
+/// A driver's options, as the URL or the application has set them, and the URL with the settings that the driver knows.
+pub(crate) fn read<O: FromStr<Err = sqlx::Error>>(
+    address: Address<'_, O>,
+    scheme: &str,
+    known: impl Fn(&str) -> Result<String, String>,
+) -> Result<(O, String), DatabaseError> {
+    let url = match address {
+        Address::Url(url) => url,
+        Address::Options(options) => return Ok((*options, String::new())),
+    };
+    let understood = one_host(url).and_then(|()| known(url)).and_then(|url| match url.parse::<O>() {
+        Ok(options) => Ok((options, url)),
+        Err(error) => Err(error.to_string()),
+    });
+    understood.map_err(|problem| DatabaseError::Unreachable {
+        url: format!("{scheme}://…"),
+        problem: format!("the URL is not understood: {problem}"),
+    })
 }
 
 /// Refuses a URL with a list of hosts, which the drivers would take for one name.

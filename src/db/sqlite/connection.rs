@@ -244,11 +244,6 @@ impl OpenTransaction {
         self
     }
 
-    /// SQLite aborts no transaction in a deadlock.
-    pub(crate) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        Err(DatabaseError::Unsupported("this database does not abort transactions in deadlocks"))
-    }
-
     /// Its statements, seen from another connection.
     pub(crate) fn outside(&self) -> Box<dyn EndSession> {
         let fence = self.writer.as_ref().map(|writer| Arc::clone(&writer.fence));

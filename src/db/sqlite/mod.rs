@@ -34,6 +34,7 @@ use crate::db::{Connections, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
+pub(crate) use self::Sqlite as Database;
 pub(crate) use connect::{diagnose, script};
 pub(crate) use connection::OpenTransaction;
 use connection::Writer;
@@ -85,8 +86,6 @@ fn capabilities(version: String) -> Capabilities {
     Capabilities {
         database: format!("SQLite {version}"),
         granularity: Granularity::Database,
-        shared_locks: false,
-        skip_locked: false,
         names_blocker: false,
         heartbeats_pass_saves: false,
     }

@@ -19,7 +19,6 @@ pub(crate) static SHEET: Sheet = Sheet {
     },
     list,
     greatest: "max",
-    least: "min",
     key_text: |column| column.to_owned(),
     same: |column, place| format!("{column} = {place}"),
     bytes: |hex| format!("x'{hex}'"),

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::LastGeneration;
 use crate::clock::{from_millis, millis, until};
 use crate::lease::operations::{CENTURY, LockRequest};
-use crate::lease::policy::usual_heartbeat;
 use crate::lease::{Holder, LockKey, Owner, RanOut, ShowOwner};
 
 /// The longest effective time to live and idle limit, in milliseconds: 3,000 years. A longer one was edited by hand, and the databases must
@@ -164,7 +163,6 @@ impl LeaseRow {
 
     /// The holder, with the times as of now.
     pub(crate) fn holder(&self, now: i64) -> Holder {
-        let ttl = until(self.ttl, 0);
         Holder {
             key: self.place.key.clone(),
             owner: self.owner.clone(),
@@ -173,10 +171,9 @@ impl LeaseRow {
             last_active: from_millis(self.last_active),
             last_input: from_millis(self.active_at),
             remaining: until(self.expires_at, now),
-            ttl,
+            ttl: until(self.ttl, 0),
             idle: until(now, self.active_at),
             silent: until(now, self.last_active),
-            heartbeat: usual_heartbeat(ttl),
             shown: self.shown,
         }
     }

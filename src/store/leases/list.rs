@@ -5,7 +5,7 @@
 
 use serde::ser::{Serialize, Serializer};
 
-use crate::aggregate::value::Value;
+use crate::aggregate::value::{Value, hex};
 use crate::db::{Bind, Column, Sheet, Statement, Text};
 
 /// The texts of a statement, for one row and for many.
@@ -120,11 +120,4 @@ impl Serialize for Field<'_> {
             },
         }
     }
-}
-
-/// As hexadecimal digits.
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

@@ -20,7 +20,7 @@ use crate::store::ATTEMPTS;
 use crate::store::own::again;
 use found::Found;
 pub(crate) use read::{lease, past};
-pub(in crate::store) use rows::LEASE;
+pub(in crate::store) use rows::{LEASE, PAST};
 pub(crate) use sweep::sweep;
 use write::Writes;
 

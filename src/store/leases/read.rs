@@ -4,18 +4,19 @@ use std::borrow::Cow;
 
 use sqlx::Error;
 
-use crate::db::columns::{Columns, person, there};
+use crate::db::Row;
+use crate::db::columns::{person, there};
 use crate::lease::engine::{How, LeaseRow, Past, Place};
 use crate::lease::{LockKey, ShowOwner};
 
 /// The primary key of a row of the lock table.
-pub(crate) fn place(row: &impl Columns) -> Result<Place, Error> {
+pub(crate) fn place(row: &Row) -> Result<Place, Error> {
     let text = |column| there(row.text(column), column);
     Ok(Place { key: LockKey::new(text("kind")?, text("id")?), slot: there(row.bytes("slot"), "slot")? })
 }
 
 /// A row of the lock table; its columns begin with this prefix.
-pub(crate) fn lease(row: &impl Columns, prefix: &'static str) -> Result<LeaseRow, Error> {
+pub(crate) fn lease(row: &Row, prefix: &'static str) -> Result<LeaseRow, Error> {
     let name = |column| named(prefix, column);
     let text = |column| there(row.text(&name(column)), column);
     let bytes = |column| there(row.bytes(&name(column)), column);
@@ -39,7 +40,7 @@ pub(crate) fn lease(row: &impl Columns, prefix: &'static str) -> Result<LeaseRow
 }
 
 /// An entry of the history; its columns begin with this prefix.
-pub(crate) fn past(row: &impl Columns, prefix: &'static str) -> Result<Past, Error> {
+pub(crate) fn past(row: &Row, prefix: &'static str) -> Result<Past, Error> {
     let name = |column| named(prefix, column);
     let text = |column| there(row.text(&name(column)), column);
     let number = |column| there(row.number(&name(column)), column);

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::aggregate::value::{Kind, Value};
-use crate::db::columns::{Columns, there};
+use crate::db::columns::there;
 use crate::db::{Bind, Column, Connection, Row, RowLock, Sheet, Statement, Text};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
@@ -38,7 +38,7 @@ pub(in crate::store) const LEASE: [Column; 17] = [
 ];
 
 /// Those of the history, as [`past`] reads them.
-const PAST: [Column; 17] = [
+pub(in crate::store) const PAST: [Column; 17] = [
     Column::bytes("lock_hash"),
     Column::key("kind"),
     Column::key("id"),
@@ -131,7 +131,7 @@ pub(super) async fn look(db: &mut Connection, asked: &[Asked<'_>]) -> Result<Rea
                 read.past.push(past(row, "past_")?);
             }
             if let Some(floor) = row.number("floor")? {
-                read.floors.push((there(Columns::text(row, "swept"), "swept")?, floor));
+                read.floors.push((there(row.text("swept"), "swept")?, floor));
             }
             Ok(())
         })?;

@@ -1,7 +1,7 @@
 //! Deleting rows of the lock table whose leases ended long ago, in slices of all rows.
 
 use crate::clock::millis;
-use crate::db::{Bind, Connection, RowLock, Text};
+use crate::db::{Bind, Connection, RowLock, Sheet, Text};
 use crate::error::DatabaseError;
 use crate::lease::engine::{self, Place, Rows};
 use crate::store::leases::read::place;
@@ -11,23 +11,18 @@ use crate::store::{Slice, SweptRows};
 
 /// The expiry has no index, so a sweep reads all rows, in the order of the primary key. The end of the slice is a condition of its own;
 /// otherwise the primary key could not use it. Between the two ends there are at most `limit` rows: that informs the planner.
-static OLD: Text = Text::made(|sheet| {
-    select(
-        sheet,
+static OLD: Text = Text::made(|sheet| old_rows(sheet, "and {upto l.kind l.id l.slot $8 $9 $10}"));
+static OLD_OF_LAST_SLICE: Text = Text::made(|sheet| old_rows(sheet, ""));
+
+fn old_rows(sheet: &Sheet, upto: &str) -> String {
+    let old = format!(
         "tenure_lock as l
-          where l.expires_at <= {now $1} - $2 and ({text $3} is null or l.kind = $3)
-            and {after l.kind l.id l.slot $4 $5 $6} and {upto l.kind l.id l.slot $8 $9 $10}
-          order by l.kind, l.id, l.slot limit $7",
-    )
-});
-static OLD_OF_LAST_SLICE: Text = Text::made(|sheet| {
-    select(
-        sheet,
-        "tenure_lock as l
-          where l.expires_at <= {now $1} - $2 and ({text $3} is null or l.kind = $3)
-            and {after l.kind l.id l.slot $4 $5 $6} order by l.kind, l.id, l.slot limit $7",
-    )
-});
+          where l.expires_at <= {{now $1}} - $2 and ({{text $3}} is null or l.kind = $3)
+            and {{after l.kind l.id l.slot $4 $5 $6}} {upto} order by l.kind, l.id, l.slot limit $7"
+    );
+    select(sheet, &old)
+}
+
 static END_OF_SLICE: Text = Text::new(
     "select {key l.kind} as kind, {key l.id} as id, l.slot from tenure_lock as l
       where {after l.kind l.id l.slot $1 $2 $3} and ({text $4} is null or l.kind = $4)

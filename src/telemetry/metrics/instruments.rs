@@ -14,13 +14,12 @@ pub(super) struct Instruments {
     pub lost_at_save: Counter<u64>,
     pub hold_time: Histogram<f64>,
     pub wait_time: Histogram<f64>,
-    pub lateness: Histogram<f64>,
     pub batch: Histogram<u64>,
 }
 
 /// From a second to the longest possible hold time.
 const HELD: [f64; 12] = [1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 1_800.0, 3_600.0, 7_200.0, 14_400.0, 28_800.0, 86_400.0];
-/// Wait times of people, and lateness of browsers.
+/// Wait times of people.
 const PATIENCE: [f64; 11] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0];
 const QUESTIONS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
@@ -53,11 +52,6 @@ impl Instruments {
             ),
             hold_time: seconds("tenure.lock.hold_time", &HELD, "How long a lease was held until it was released"),
             wait_time: seconds("tenure.lock.wait_time", &PATIENCE, "How long a wait for a lock lasted"),
-            lateness: seconds(
-                "tenure.lock.heartbeat.lateness",
-                &PATIENCE,
-                "How much later a heartbeat arrived than a third of the time to live after the previous one",
-            ),
             batch: meter
                 .u64_histogram("tenure.lock.batch.size")
                 .with_unit("{question}")

@@ -2,19 +2,15 @@
 //! cardinality.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Meter;
 
-use super::heartbeats::Heartbeats;
 use super::instruments::Instruments;
-use crate::clock::to_micros;
 use crate::error::{Class, ErrorCode};
 use crate::lease::HeldByType;
-use crate::lease::operations::LockHash;
 use crate::telemetry::outcome::Report;
 
 /// Records metrics, if there is a meter. Clones share the instruments.
@@ -23,9 +19,6 @@ pub(crate) struct Metrics(Option<Arc<Recording>>);
 
 struct Recording {
     instruments: Instruments,
-    beats: Mutex<Heartbeats>,
-    /// How far the database's clock is ahead of this host's, in microseconds, at the last observation.
-    ahead: AtomicI64,
     held: Arc<Mutex<Held>>,
 }
 
@@ -61,8 +54,7 @@ impl Metrics {
                 }
             })
             .build();
-        let (instruments, beats, ahead) = (Instruments::new(meter), Mutex::default(), AtomicI64::new(0));
-        Metrics(Some(Arc::new(Recording { instruments, beats, ahead, held })))
+        Metrics(Some(Arc::new(Recording { instruments: Instruments::new(meter), held })))
     }
 
     /// Reports the number of queued requests.
@@ -79,17 +71,17 @@ impl Metrics {
         let by_outcome =
             [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", report.outcome())];
         match (operation, report.class()) {
-            ("try_lock" | "lock", None) => {
-                instruments.acquired.add(1, &by_type);
-                self.saw_the_clock(report);
-            }
+            ("try_lock" | "lock", None) => instruments.acquired.add(1, &by_type),
             ("keep_alive" | "extend_lock_expiration" | "resume", None) if report.holder.is_some() => {
                 instruments.extended.add(1, &by_outcome[..2]);
-                self.saw_the_clock(report);
             }
             ("release_lock" | "release_within", None) => {
                 instruments.released.add(1, &by_type);
-                self.held_for(report, &by_type);
+                if let Some(holder) = report.holder {
+                    // Both times are of the release, by the database's clock.
+                    let held = (holder.last_active + holder.silent).duration_since(holder.since).unwrap_or_default();
+                    instruments.hold_time.record(held.as_secs_f64(), &by_type);
+                }
             }
             ("take_over", None) => instruments.taken_over.add(1, &by_type),
             ("break_lock", None) => instruments.broken.add(1, &by_type),
@@ -100,29 +92,6 @@ impl Metrics {
         }
         if report.error == Some(ErrorCode::LockExpired) {
             instruments.expired.add(1, &by_outcome[..2]);
-        }
-    }
-
-    /// A heartbeat of a lease, or its end.
-    pub(crate) fn beat(&self, lock: impl FnOnce() -> LockHash, ttl: Duration, report: &Report<'_>) {
-        let Some(recording) = self.0.as_deref() else { return };
-        let (lock, mut beats) = (lock(), locked(&recording.beats));
-        match (report.holder, report.class()) {
-            (Some(holder), _) => {
-                if let Some(silent) = beats.note(&lock, holder.last_active, ttl) {
-                    let late = silent.saturating_sub(ttl / 3).as_secs_f64();
-                    recording.instruments.lateness.record(late, &[of_type(holder.key.kind())]);
-                }
-            }
-            (None, Some(Class::Lost)) => beats.forget(&lock),
-            (None, _) => {}
-        }
-    }
-
-    /// A lease was released.
-    pub(crate) fn forget(&self, lock: impl FnOnce() -> LockHash) {
-        if let Some(recording) = self.0.as_deref() {
-            locked(&recording.beats).forget(&lock());
         }
     }
 
@@ -162,22 +131,6 @@ impl Metrics {
             }
         }
         held.by_type = by_type;
-    }
-
-    /// A lease that was just kept alive contains the database's time.
-    fn saw_the_clock(&self, report: &Report<'_>) {
-        if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
-            let ahead = to_micros(holder.last_active) - to_micros(SystemTime::now());
-            recording.ahead.store(ahead, Ordering::Relaxed);
-        }
-    }
-
-    fn held_for(&self, report: &Report<'_>, by_type: &[KeyValue]) {
-        if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
-            let now = to_micros(SystemTime::now()) + recording.ahead.load(Ordering::Relaxed);
-            let held = u64::try_from(now - to_micros(holder.since)).unwrap_or(0);
-            recording.instruments.hold_time.record(Duration::from_micros(held).as_secs_f64(), by_type);
-        }
     }
 }
 

@@ -37,7 +37,7 @@ fn changed(change: impl Fn(&mut Order)) -> Order {
 }
 
 /// The merged state, and whether it is torn. `None`: a person has to decide.
-fn merged(policy: &Merge, theirs: impl Fn(&mut Order), mine: impl Fn(&mut Order)) -> Option<(Rows, bool)> {
+fn merged(policy: Merge, theirs: impl Fn(&mut Order), mine: impl Fn(&mut Order)) -> Option<(Rows, bool)> {
     let mapping = Order::mapping();
     let mut after = changed(&theirs);
     mine(&mut after);
@@ -57,30 +57,17 @@ fn whole(change: impl Fn(&mut Order)) -> Option<(Rows, bool)> {
 fn changes_of_different_fields_are_both_kept() {
     let form = |order: &mut Order| (order.note, order.sum) = ("rice".into(), 4);
     let both = whole(|order| (order.note, order.sum) = ("tea".into(), 4));
-    for policy in [Merge::disjoint(), Merge::mine(), Merge::theirs()] {
-        assert_eq!(merged(&policy, |order| order.note = "tea".into(), form), both, "a form sets all its fields");
-        assert_eq!(merged(&policy, |order| order.note = "tea".into(), |order| order.sum = 4), both);
-    }
-    assert_eq!(merged(&Merge::never(), |order| order.note = "tea".into(), form), None);
-    assert_eq!(merged(&Merge::default(), |order| order.note = "tea".into(), form), None);
+    let policy = Merge::Disjoint;
+    assert_eq!(merged(policy, |order| order.note = "tea".into(), form), both, "a form sets all its fields");
+    assert_eq!(merged(policy, |order| order.note = "tea".into(), |order| order.sum = 4), both);
+    assert_eq!(merged(Merge::Never, |order| order.note = "tea".into(), form), None);
+    assert_eq!(merged(Merge::default(), |order| order.note = "tea".into(), form), None);
 }
 
 #[test]
-fn the_policy_decides_about_the_same_field() {
+fn the_same_field_is_not_merged() {
     let (theirs, mine) = (|order: &mut Order| order.sum = 5, |order: &mut Order| order.sum = 4);
-    assert_eq!(merged(&Merge::disjoint(), theirs, mine), None);
-    assert_eq!(merged(&Merge::mine(), theirs, mine), whole(mine));
-    assert_eq!(merged(&Merge::theirs(), theirs, mine), whole(theirs));
-    let form = |order: &mut Order| (order.note, order.sum) = ("rice".into(), 4);
-    let other_note = |order: &mut Order| (order.note, order.sum) = ("tea".into(), 5);
-    let both = whole(|order| (order.note, order.sum) = ("tea".into(), 4));
-    assert_eq!(merged(&Merge::mine(), other_note, form), both, "theirs in another field stays");
-    let only_sums = Merge::by_field(|field| match &*field.path {
-        "sum" => Resolution::Mine,
-        _ => Resolution::Conflict,
-    });
-    assert_eq!(merged(&only_sums, theirs, mine), whole(mine));
-    assert_eq!(merged(&only_sums, |order| order.note = "tea".into(), |order| order.note = "fish".into()), None);
+    assert_eq!(merged(Merge::Disjoint, theirs, mine), None);
 }
 
 #[test]
@@ -88,36 +75,27 @@ fn lines_of_the_others_are_restored_and_removed() {
     let form = |order: &mut Order| order.lines = vec![line(1, 1), line(2, 9)];
     let (added, other) =
         (|order: &mut Order| order.lines.push(line(3, 3)), |order: &mut Order| order.lines[0].quantity = 7);
-    let policy = Merge::disjoint();
-    assert_eq!(merged(&policy, added, form), whole(|order| order.lines = vec![line(1, 1), line(2, 9), line(3, 3)]));
-    assert_eq!(merged(&policy, other, form), whole(|order| order.lines = vec![line(1, 7), line(2, 9)]));
+    let policy = Merge::Disjoint;
+    assert_eq!(merged(policy, added, form), whole(|order| order.lines = vec![line(1, 1), line(2, 9), line(3, 3)]));
+    assert_eq!(merged(policy, other, form), whole(|order| order.lines = vec![line(1, 7), line(2, 9)]));
     let removed = |order: &mut Order| order.lines.truncate(1);
-    assert_eq!(merged(&policy, removed, form), None);
-    assert_eq!(merged(&Merge::theirs(), removed, form), whole(removed));
-    assert_eq!(merged(&Merge::mine(), removed, form), whole(form), "the line is kept as a whole");
+    assert_eq!(merged(policy, removed, form), None);
     let unchanged = |order: &mut Order| (order.sum, order.lines) = (4, vec![line(1, 1), line(2, 2)]);
     let expected = whole(|order| (order.sum, order.lines) = (4, vec![line(1, 1)]));
-    assert_eq!(merged(&policy, removed, unchanged), expected);
+    assert_eq!(merged(policy, removed, unchanged), expected);
 }
 
 #[test]
 fn a_result_that_depends_on_reset_changes_is_torn() {
-    let torn = |policy: &Merge, theirs: fn(&mut Order), mine: fn(&mut Order)| {
-        merged(policy, theirs, mine).map(|(_, torn)| torn)
-    };
+    let torn =
+        |theirs: fn(&mut Order), mine: fn(&mut Order)| merged(Merge::Disjoint, theirs, mine).map(|(_, torn)| torn);
     let note = |order: &mut Order| order.note = "tea".into();
-    assert_eq!(torn(&Merge::theirs(), note, |order| order.note.push('!')), Some(true), "the field itself");
     let length =
         |order: &mut Order| (order.sum, order.note) = (if order.note == "rice" { 4 } else { 3 }, "rice".into());
-    assert_eq!(torn(&Merge::disjoint(), note, length), Some(false), "another field of the root");
+    assert_eq!(torn(note, length), Some(false), "another field of the root");
     let total = |order: &mut Order| {
         order.sum = order.lines.iter().map(|line| line.quantity).sum();
         order.lines = vec![line(1, 1), line(2, 2)];
     };
-    assert_eq!(torn(&Merge::disjoint(), |order| order.lines[0].quantity = 7, total), Some(true), "a sum of lines");
-}
-
-#[test]
-fn a_policy_shows_whether_it_merges() {
-    assert_eq!(format!("{:?} {:?}", Merge::never(), Merge::mine()), "Merge(never) Merge(by field)");
+    assert_eq!(torn(|order| order.lines[0].quantity = 7, total), Some(true), "a sum of lines");
 }

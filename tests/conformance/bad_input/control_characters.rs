@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use tenure::{
     Error, LockId, LockKey, LockMode, Owner,
     error::{BreakError, LeaseError, ListError, LockError, TakeOverError, UpdateError},
-    lease::{Holder, LeaseLossReason},
+    lease::{Holder, InvalidReason, LeaseLossReason},
 };
 
 use crate::conformance::order::Note;
@@ -39,10 +39,10 @@ pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
             assert!(matches!(waited, Err(LockError::InvalidOwner(_))), "{bad:?}: {waited:?}");
         }
         let broken = locks.break_lock(&held.holder().key, held.holder().generation, &lee(), bad).await;
-        assert!(matches!(broken, Err(BreakError::ReasonNotPlain)), "{bad:?}: {broken:?}");
+        assert!(matches!(broken, Err(BreakError::InvalidReason(InvalidReason::NotPlain))), "{bad:?}: {broken:?}");
         assert_eq!(broken.unwrap_err().code(), tenure::error::ErrorCode::TextNotPlain);
         let taken = locks.take_over(&held.holder().key, held.holder().generation, &lee(), LockId::random(), bad).await;
-        assert!(matches!(taken, Err(TakeOverError::ReasonNotPlain)), "{bad:?}: {taken:?}");
+        assert!(matches!(taken, Err(TakeOverError::InvalidReason(InvalidReason::NotPlain))), "{bad:?}: {taken:?}");
     }
     assert_eq!(locks.check_lock(held.id()).await.unwrap().holder().owner, kim());
     // The space around a reason is trimmed.

@@ -3,7 +3,7 @@
 use tenure::{
     Error, LockId, LockKey, LockMode, Owner,
     error::{BreakError, LeaseError, LockError, TakeOverError, UpdateError},
-    lease::{Holder, LONGEST_REASON, LeaseLossReason},
+    lease::{Holder, InvalidReason, LONGEST_REASON, LeaseLossReason},
 };
 
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
@@ -89,9 +89,9 @@ pub async fn a_reason_that_is_too_long_ends_no_lease(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
     for reason in ["가".repeat(LONGEST_REASON + 1), "x".repeat(1_000_000)] {
         let broken = t.locks.break_lock(&held.holder().key, 1, &lee(), &reason).await;
-        assert!(matches!(broken, Err(BreakError::ReasonTooLong)), "{broken:?}");
+        assert!(matches!(broken, Err(BreakError::InvalidReason(InvalidReason::TooLong))), "{broken:?}");
         let taken = t.locks.take_over(&held.holder().key, 1, &kim(), LockId::random(), &reason).await;
-        assert!(matches!(taken, Err(TakeOverError::ReasonTooLong)), "{taken:?}");
+        assert!(matches!(taken, Err(TakeOverError::InvalidReason(InvalidReason::TooLong))), "{taken:?}");
     }
     let longest = "가".repeat(LONGEST_REASON);
     t.locks.break_lock(&held.holder().key, 1, &lee(), &longest).await.unwrap();

@@ -28,7 +28,6 @@ macro_rules! suite {
                 unknown_version_is_an_error_not_a_skipped_check,
                 nothing_changed_writes_nothing_and_the_version_stays,
                 deleted_row_is_not_found,
-                a_delete_checks_the_version,
                 a_key_of_two_columns_and_a_plain_integer_are_as_good,
                 the_hooks_of_the_active_model_run;
         }

@@ -58,11 +58,9 @@ pub async fn unknown_version_is_an_error_not_a_skipped_check(t: &TestDb) {
         let mut tx = t.db.begin().await.unwrap();
         let edited = || parcel::ActiveModel { version: known.clone(), ..labelled(&parcel, "unchecked") };
         let conn = tx.sea_orm().unwrap();
-        for refused in [
-            edited().update_versioned(&conn).await.unwrap_err(),
-            edited().delete_versioned(&conn).await.unwrap_err(),
-            edited().expecting(Version::FIRST).unwrap_err(),
-        ] {
+        for refused in
+            [edited().update_versioned(&conn).await.unwrap_err(), edited().expecting(Version::FIRST).unwrap_err()]
+        {
             assert!(matches!(refused, Error::Database(DatabaseError::Mapping(_))), "{refused:?}");
             assert!(refused.to_string().starts_with("table `test_parcel`, column `version`: the version"), "{refused}");
             assert!(refused.to_string().contains(problem), "{refused}");
@@ -102,26 +100,12 @@ pub async fn deleted_row_is_not_found(t: &TestDb) {
     let unchanged = parcel.clone().into_active_model();
     for gone in [
         labelled(&parcel, "gone").update_versioned(&conn).await.map(drop),
-        unchanged.clone().update_versioned(&conn).await.map(drop),
-        unchanged.delete_versioned(&conn).await,
+        unchanged.update_versioned(&conn).await.map(drop),
     ] {
         let Err(Error::NotFound { aggregate, id }) = gone else { panic!("{gone:?}") };
         assert_eq!((aggregate, id), ("test_parcel".to_owned(), parcel.id.to_string()));
     }
     tx.commit().await.unwrap();
-}
-
-pub async fn a_delete_checks_the_version(t: &TestDb) {
-    let parcel = insert_parcel(t).await;
-    let mut tx = t.db.begin().await.unwrap();
-    let conn = tx.sea_orm().unwrap();
-    let now = labelled(&parcel, &random()).update_versioned(&conn).await.unwrap();
-    let late = parcel.clone().into_active_model().delete_versioned(&conn).await;
-    let Err(Error::OptimisticLockingFailure(conflict)) = late else { panic!("{late:?}") };
-    assert_eq!((conflict.expected, conflict.actual), (Version::FIRST, Some(version(2))));
-    now.into_active_model().delete_versioned(&conn).await.unwrap();
-    tx.commit().await.unwrap();
-    assert_eq!(stored(t, parcel.id).await, None);
 }
 
 /// Inserts a stock of ten.
