@@ -86,7 +86,7 @@ impl std::error::Error for VersionConflict {}
 
 impl VersionConflict {
     /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs, as
-    /// [`Merge::disjoint`](crate::version::Merge::disjoint) does.
+    /// [`Merge::Disjoint`](crate::version::Merge::Disjoint) does.
     pub fn auto_mergeable(&self) -> bool {
         self.opened_known && self.mine_known && !self.fields.iter().any(|field| is_contested(field, &self.fields))
     }

@@ -55,13 +55,18 @@ export function adopt(form, values) {
 	}
 }
 
+const { lang } = document.documentElement;
+
+/** Of each request: its answer is in the language of this page, also if another one was chosen elsewhere since. */
+export const HEADERS = { accept: "application/json", ...(lang && { "accept-language": lang }) };
+
 /**
  * The answer, with its status. 0: none, or one of somebody between us and the server. 401 also if a gateway's own session has ended:
  * it redirects to its sign-in page, or refuses with a page of its own.
  */
 async function request(url, options) {
 	try {
-		const response = await fetch(url, { redirect: "manual", headers: { accept: "application/json" }, ...options });
+		const response = await fetch(url, { redirect: "manual", headers: HEADERS, ...options });
 		const answer = await response.json().catch(() => null);
 		if (response.type === "opaqueredirect" || (!answer && /40[13]/.test(response.status))) return { status: 401 };
 		return { ...answer, status: response.ok && !answer ? 0 : response.status };

@@ -41,8 +41,9 @@ export function keepLease(element) {
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
 
-	// One line speaks, about what is most urgent: a save, the connection, an idle person, how a save ended, and the server's words.
-	const said = { save: "", trouble: "", idle: "", note: "", server: status.textContent };
+	// One line speaks, about what is most urgent: a save, the connection, an idle person, text of which there is no copy, how a save ended,
+	// and the server's words.
+	const said = { save: "", trouble: "", idle: "", unkept: "", note: "", server: status.textContent };
 
 	function say(about, words = "", at = Date.now() + left()) {
 		said[about] = words.replace("{time}", clock(at, text));
@@ -161,7 +162,7 @@ export function keepLease(element) {
 		const isOver = isHeld && left() <= 0;
 		if (!isSettled) show(isOver ? "checking" : isHeld ? "offline" : "free");
 		// One lost heartbeat need not alarm a person; nor need one of a form in which nothing was typed.
-		const isSure = isSignedOut || isOver || failures || !navigator.onLine || (!isHeld && code);
+		const isSure = isSignedOut || isOver || failures || !navigator.onLine || want === "take" || (!isHeld && code);
 		const words = isHeld ? [text.textOffline, text.textSignedOut] : [text.textFree, text.textFreeSignedOut];
 		if (isSure && (isHeld || hasAsked) && (isSignedOut || !isSettled)) say("trouble", isOver ? text.textExpired : words[+isSignedOut]);
 		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], hadLease ? "keep" : want);
@@ -296,6 +297,8 @@ export function keepLease(element) {
 		text,
 		begin,
 		goOn,
+		/** Whether the browser has stored what is typed. */
+		keeps: (isKept) => say("unkept", isKept ? "" : text.textUnkept),
 		/** The form is being sent: it sends no heartbeats meanwhile. */
 		saving(words) {
 			quiet();

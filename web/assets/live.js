@@ -1,7 +1,7 @@
 // What is new on a visible page: the light question, asked every few seconds. It writes and renews nothing. The server sends the pieces of
 // the page in its own words; this puts those that changed into their places, and says when the connection is lost.
 
-import { clock } from "./form.js";
+import { HEADERS, clock } from "./form.js";
 
 const FIRST_MS = 1000;
 const QUIET_MS = 3000; // Between two questions,
@@ -91,7 +91,7 @@ export function watch(element, hear = () => {}) {
 	async function look() {
 		clearTimeout(timer);
 		if (document.hidden || isOver) return;
-		const headers = { accept: "application/json", ...(tag && { "if-none-match": tag }) };
+		const headers = { ...HEADERS, ...(tag && { "if-none-match": tag }) };
 		const options = { headers, cache: "no-store", redirect: "manual", signal: AbortSignal.timeout(WAIT_MS) };
 		await answered(await fetch(now, options).catch(() => null));
 		clearTimeout(timer);

@@ -87,11 +87,11 @@ export function saveFrom(element, lease, text) {
 		lease.saving(lease.text.textSaving);
 		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, sending.signal);
 		const isNext = answer?.next && answer.done && isNewer();
-		if (isNext) text.rebase(sent);
+		// From here on what is typed is the next change, also while the next page loads: that one offers it.
+		if (answer?.next && answer.done) text.rebase(sent, answer.version);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
 		if (answer?.next && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
 			if (!answer.done) text.sent();
-			else if (!isNext) text.done();
 			lease.leave();
 			return go(answer.next);
 		}

@@ -13,7 +13,7 @@ const open = [];
 
 for (const form of all("form[data-tenure-form]")) {
 	let lease;
-	const text = keepText(form, () => lease?.begin());
+	const text = keepText(form, () => lease?.begin(), (isKept) => lease?.keeps(isKept));
 	lease = keepLease(form);
 	saveFrom(form, lease, text);
 	open.push({ form, lease, text });

@@ -108,8 +108,11 @@ export function erase(person) {
 // Another tab signed out: this one does not write its text again, until there is a key.
 addEventListener("storage", ({ key }) => (isErased ||= key === ERASED));
 
-/** Keeps the text of this form, if it can be restored. `onWrite` is called after a draft was put into the fields. */
-export function keepText(element, onWrite) {
+/**
+ * Keeps the text of this form, if it can be restored. `onWrite` is called after a draft was put into the fields, and `onKeep` with
+ * whether the browser has stored one.
+ */
+export function keepText(element, onWrite, onKeep) {
 	const form = bare(element);
 	const { person, tenureForm: form_key, restore } = form.dataset;
 	const [version, form_id] = ["version", "form_id"].map((name) => () => hidden(form, name));
@@ -118,18 +121,18 @@ export function keepText(element, onWrite) {
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
 	const isReturn = /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
-	let offer, shown, isSent;
+	let offer, shown, isSent, savedAs;
 	let isClosed = !restore;
 
 	const draftOf = (text) => ({
 		key, at: Date.now(), page: here, person, form: form_key, form_id: form_id(), version: version(),
-		base: read(form, base), typed: text, sent: isSent,
+		base: read(form, base), typed: text, sent: isSent, ...(savedAs?.of === form_id() && savedAs.next),
 	});
 
 	function save() {
 		if (isErased || isClosed) return;
 		const text = typed(form);
-		if (text) put(draftOf(text));
+		if (text) onKeep?.(Boolean(put(draftOf(text))));
 		else remove({ key });
 	}
 
@@ -249,16 +252,15 @@ export function keepText(element, onWrite) {
 	if (restore) look();
 
 	return {
-		/** It was saved: nothing is to be kept any more. */
-		done: close,
 		/** It was answered with another page, which has the text. */
 		sent() {
 			isSent = true;
 			save();
 		},
-		/** These values were saved: what differs from them is the next change. */
-		rebase(values) {
+		/** These values were saved: what differs from them is the next change, of another form. */
+		rebase(values, next) {
 			close();
+			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			isClosed = !restore;
 			each(form, values, (field, value) => saved.set(field, value));
 			save();

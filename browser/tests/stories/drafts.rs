@@ -29,7 +29,7 @@ async fn typed_text_survives_a_refused_invalid_save() {
 async fn typed_text_survives_a_save_by_somebody_else() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.goes_to(SHIPPING).await;
     let park = story.person("park").await;
     park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
     park.types("[name=message]", "As the operator wants it").await;
@@ -135,7 +135,7 @@ async fn draft_of_a_shipped_order_is_shown_on_its_page() {
         let story = Story::begin().await;
         let minji = story.reader_of(language).await;
         minji.sign_in("minji").await;
-        minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+        minji.goes_to(SHIPPING).await;
         minji.types("[name=message]", "Ring twice").await;
         minji.goes_to("/orders").await;
         story.clock.advance(Duration::from_secs(11));
@@ -143,7 +143,7 @@ async fn draft_of_a_shipped_order_is_shown_on_its_page() {
         park.goes_to(&format!("/orders/{ORDER}")).await;
         park.clicks("form[action='/orders/2026-000300/start-shipping'] button").await;
         park.sees("[role=status]").await;
-        minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+        minji.goes_to(SHIPPING).await;
         minji.sees("[data-tenure-kept]").await;
         assert_eq!(minji.path().await, format!("/orders/{ORDER}"));
         let text = minji.value("[data-tenure-kept-text]").await;
@@ -190,7 +190,7 @@ async fn long_note_is_counted_and_not_cut() {
 /// A person whose text was refused, and is back in the form, at the address of the kept text.
 async fn with_kept_text(story: &Story) -> browser::Person {
     let minji = story.person_without_memory("minji").await;
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.goes_to(SHIPPING).await;
     let park = story.person("park").await;
     park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
     park.types("[name='address.line2']", "Fourth floor").await;
@@ -273,7 +273,7 @@ async fn text_that_the_server_gave_back_is_not_offered_again() {
 async fn sign_out_in_another_tab_erases_the_text_for_good() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.goes_to(SHIPPING).await;
     minji.types("[name=message]", "Ring twice").await;
     assert_eq!(minji.drafts().await, 1);
     minji.opens_a_tab().await;
@@ -327,11 +327,11 @@ async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
 async fn nothing_is_put_into_a_form_that_can_never_be_saved() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.goes_to(SHIPPING).await;
     minji.types("[name=message]", "Ring twice").await;
     minji.goes_to("/orders").await;
     story.clock.advance(Duration::from_secs(11));
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.goes_to(SHIPPING).await;
     minji.sees("[data-tenure-draft-restore]").await;
     let park = story.person("park").await;
     park.goes_to(&format!("/orders/{ORDER}")).await;
@@ -348,7 +348,7 @@ async fn nothing_is_put_into_a_form_that_can_never_be_saved() {
 async fn sign_out_asks_only_who_typed_and_erases_nobody_elses_text() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.goes_to(SHIPPING).await;
     minji.types("[name=message]", "Ring twice").await;
     // Her session expires, and another person signs in in this browser.
     minji.loses_the_session().await;
@@ -402,4 +402,30 @@ async fn text_of_a_removed_line_that_came_along_is_not_offered() {
     park.photo("removed-line").await;
     assert_eq!(park.value("[name=quantity-1]").await, "7");
     assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await, "all of it is here");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_storage_of_the_browser_is_said() {
+    for (language, told) in [("en", "This browser keeps no copy"), ("ko", "브라우저의 저장 공간이")] {
+        let story = Story::begin().await;
+        let minji = story.reader_of(language).await;
+        minji.sign_in("minji").await;
+        minji.goes_to(SHIPPING).await;
+        let fill = "(() => {
+            for (let size = 1 << 22; size; size >>= 1)
+                for (let i = 0; ; i++) try { localStorage[`${size} ${i}`] = 'x'.repeat(size); } catch { break; }
+            return null;
+        })()";
+        minji.finds::<()>(fill).await;
+        minji.types("[name=message]", "Ring").await;
+        minji
+            .waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.startsWith('{told}')"))
+            .await;
+        minji.finds::<()>("(localStorage.clear(), null)").await;
+        minji.types("[name=message]", " twice").await;
+        minji
+            .waits_until(&format!("!document.querySelector('[data-tenure-status]').textContent.startsWith('{told}')"))
+            .await;
+        assert_eq!(minji.drafts().await, 1);
+    }
 }

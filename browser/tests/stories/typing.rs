@@ -190,6 +190,40 @@ async fn text_typed_while_saving_is_the_next_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_typed_while_the_next_page_loads_is_offered() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types(MESSAGE, "Ring ").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    // The next page does not come.
+    minji.finds::<()>("(navigation.onnavigate = (event) => event.preventDefault(), null)").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("#shipping[data-tenure-state=leaving]").await;
+    writes(&minji, "leaving").await;
+    minji.finds::<()>("(navigation.onnavigate = null, null)").await;
+    minji.goes_to(SHIPPING).await;
+    assert_eq!((story.versions().await, minji.value(MESSAGE).await.as_str()), (2, "Ring "));
+    minji.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(minji.value(MESSAGE).await, format!("Ring {WRITTEN}"));
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    saves(&minji).await;
+    assert_eq!(minji.reads("dd.typed").await, format!("Ring {WRITTEN}"));
+    assert_eq!((story.versions().await, minji.drafts().await), (3, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn first_edit_without_an_answer_is_not_called_reserved() {
+    let story = Story::begin().await;
+    let minji = opens_the_address(&story, "minji").await;
+    minji.gets_heartbeats_through(false).await;
+    minji.types(MESSAGE, "Ring").await;
+    minji.waits_until("/could not be reserved/.test(document.querySelector('[data-tenure-status]').textContent)").await;
+    minji.gets_heartbeats_through(true).await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_edit_form_goes_on_after_its_save_too() {
     let story = Story::begin().await;
     let park = story.person("park").await;

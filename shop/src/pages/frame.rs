@@ -70,14 +70,16 @@ impl Frame {
         let (query, cookie) =
             (query_value(uri, "lang"), cookies::read(&parts.headers, &parts.extensions, Lang::COOKIE));
         let accept = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-        let t = Lang::negotiate(query, cookie, accept);
+        // The script asks in the language of its page, which may be older than the choice in the cookie.
+        let script = is_script(&parts.headers);
+        let t = Lang::negotiate(query, accept.filter(|_| script).or(cookie), accept);
         Frame {
             t,
             state: "",
             csrf: parts.extensions.get().map(CsrfToken::to_string).unwrap_or_default(),
             member: parts.extensions.get().cloned(),
             flash: None,
-            script: is_script(&parts.headers),
+            script,
             path: local(uri.path()).to_owned(),
             now: Timestamp::now(),
             other_language: match is_safe(&parts.method) {

@@ -49,8 +49,8 @@ texts! {
         "{time}에 수정을 시작한 창이 더는 응답하지 않습니다. 여기서 이어서 수정할 수 있습니다.";
     held_other(name, time): "{name} has been editing since {time}.", "{name} 님이 {time}부터 수정하고 있습니다.";
     held_self(time):
-        "You have been editing since {time}, in another tab or on another device, or you left the form a moment ago.",
-        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있거나, 조금 전에 수정 양식에서 나왔습니다.";
+        "You have been editing since {time}, in another tab or on another device, or on a page that was left or closed a moment ago.",
+        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있거나, 조금 전에 수정 양식에서 나왔거나 그 창이 닫혔습니다.";
     last_typed(time, free):
         "Last input: {time}. Without another, the order is free at {free}.",
         "마지막 입력은 {time}입니다. 더 입력이 없으면 {free}에 다른 사람이 수정할 수 있습니다.";
@@ -61,8 +61,9 @@ texts! {
         "Nothing was saved. What you typed is kept on this page; [Try again] sends it again.",
         "저장하지 않았습니다. 입력한 내용은 이 페이지에 남아 있으며, [다시 시도]를 누르면 다시 보냅니다.";
     move_consequence:
-        "Moving ends the editing there. What was typed there stays there, to be copied; it is not saved, and does not come along.",
-        "가져오면 그쪽의 편집이 끝납니다. 그쪽에 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
+        "Moving ends the editing there. If that page is still open, what was typed there stays there, to be copied; it is not saved, and does \
+         not come along.",
+        "가져오면 그쪽의 편집이 끝납니다. 그 창이 아직 열려 있으면 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
     raced_title(no): "Order {no}: somebody was quicker", "주문 {no}: 다른 사람이 먼저 시작했습니다";
     raced_what:
         "Somebody began to edit the order at the same moment. Try again in a moment.",
@@ -106,8 +107,8 @@ texts! {
         "At {time} your editing ended, because nothing had been typed for 15 minutes.",
         "15분 동안 입력이 없어 {time}에 편집이 끝났습니다.";
     lost_unchanged:
-        "Nobody has changed the order meanwhile. You can go on where you were.",
-        "그사이 주문을 바꾼 사람은 없습니다. 이어서 수정할 수 있습니다.";
+        "Nobody had changed the order when this page was loaded. You can go on where you were.",
+        "이 페이지를 열 때까지 주문을 바꾼 사람은 없었습니다. 이어서 수정할 수 있습니다.";
     lost_changed(who): "{who} Compare before you go on.", "{who} 비교한 뒤 계속하세요.";
     lost_held(name, time):
         "{name} has been editing since {time}. You can go on when that is over.",

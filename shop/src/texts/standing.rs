@@ -23,9 +23,9 @@ texts! {
         "{who} You can go on: when you save, you will see both changes side by side.",
         "{who} 계속 입력해도 됩니다. 저장할 때 두 변경을 나란히 보여 드립니다.";
     standing_elsewhere(time):
-        "You have been editing since {time}, in another tab or on another device. Moving ends the editing there. What was typed there \
-         stays there, to be copied; it is not saved, and does not come along.",
-        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다. 가져오면 그쪽의 편집이 끝납니다. 그쪽에 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
+        "You have been editing since {time}, in another tab or on another device, or on a page that was closed a moment ago. Moving ends the \
+         editing there. If that page is still open, what was typed there stays there, to be copied; it is not saved, and does not come along.",
+        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있거나, 그 창이 조금 전에 닫혔습니다. 가져오면 그쪽의 편집이 끝납니다. 그 창이 아직 열려 있으면 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
     standing_silent(time, seen):
         "You began to edit at {time}, on a page that has not answered since {seen}. You can go on here; what was typed \
          there and not saved stays there.",
@@ -66,6 +66,9 @@ texts! {
     js_signed_out:
         "You are signed out. Sign in again in another tab, then go on here. What you type stays; others may edit the order meanwhile.",
         "로그인이 풀렸습니다. 다른 탭에서 다시 로그인한 뒤 계속하세요. 입력한 내용은 그대로 있지만, 그사이 다른 사람이 주문을 수정할 수 있습니다.";
+    js_unkept:
+        "This browser keeps no copy of what you type: its storage is full or blocked. Save before you leave this page.",
+        "브라우저의 저장 공간이 가득 찼거나 막혀 있어 입력한 내용을 따로 보관하지 못합니다. 이 페이지를 떠나기 전에 저장하세요.";
     js_free:
         "The order could not be reserved for you just now. You can go on: if somebody changes it meanwhile, you will \
          see both changes when you save.",
