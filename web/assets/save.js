@@ -87,8 +87,9 @@ export function saveFrom(element, lease, text) {
 		lease.saving(lease.text.textSaving);
 		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, sending.signal);
 		const isNext = answer?.next && answer.done && isNewer();
-		// From here on what is typed is the next change, also while the next page loads: that one offers it.
-		if (answer?.next && answer.done) text.rebase(sent, answer.version);
+		// From here on what is typed is the next change, also while the next page loads: that one offers it. What differs without having been
+		// typed is no change.
+		if (answer?.next && answer.done) text.rebase(isNext ? sent : values(form), answer.version);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
 		if (answer?.next && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
 			if (!answer.done) text.sent();
