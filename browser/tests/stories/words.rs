@@ -118,7 +118,8 @@ async fn how_the_page_before_ended_is_not_said_beside_what_is_urgent() {
 async fn ones_own_form_that_was_left_is_not_called_another_tab_only() {
     let story = Story::begin().await;
     let olivia = story.person("olivia").await;
-    for (language, told) in [("en", "you left the form a moment ago"), ("ko", "조금 전에 수정 양식에서 나왔습니다")]
+    for (language, told) in
+        [("en", "on a page that was left or closed a moment ago"), ("ko", "조금 전에 수정 양식에서 나왔거나")]
     {
         let minji = story.reader_of(language).await;
         minji.sign_in("minji").await;
