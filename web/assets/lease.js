@@ -96,6 +96,7 @@ export function keepLease(element) {
 		const [sent, idleMs] = [clocks(), since(used)];
 		const answer = await post(form, beat, () => body({ want, ...(want !== "keep" && before()), ...facts }), signal);
 		if (flight !== mine) return;
+		flight = undefined;
 		const { status, code } = answer;
 		// The page comes out of the browser's memory, and another person is signed in by now, or nobody: they must not see it.
 		if (isRestored && (status === 401 || code === "other-person")) return location.reload();
@@ -148,9 +149,9 @@ export function keepLease(element) {
 		timer = setTimeout(ask, Math.max(500, Math.min(heartbeatMs * (0.9 + Math.random() / 5), soon)));
 	}
 
-	/** The light question has another answer. */
+	/** The light question has another answer. Its first may differ from what the page was made of; who holds the lease soon asks anyway. */
 	function notice(found) {
-		if (facts && found !== facts && !isAt("saving leaving")) ask();
+		if (found !== facts && (facts || !(isHeld || flight)) && !isAt("saving leaving")) ask();
 		facts = found;
 	}
 
