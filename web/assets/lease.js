@@ -151,7 +151,9 @@ export function keepLease(element) {
 
 	/** The light question has another answer. Its first may differ from what the page was made of; who holds the lease soon asks anyway. */
 	function notice(found) {
-		if (found !== facts && (facts || !(isHeld || flight)) && !isAt("saving leaving")) ask();
+		// What is answered to a request on its way, perhaps one of the person, may be older than this.
+		if (!facts && flight) return setTimeout(() => facts || notice(found), SOON_MS);
+		if (found !== facts && (facts || !isHeld) && !isAt("saving leaving")) ask();
 		facts = found;
 	}
 

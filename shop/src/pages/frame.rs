@@ -72,7 +72,8 @@ impl Frame {
         let accept = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         // The script asks in the language of its page, which may be older than the choice in the cookie.
         let script = is_script(&parts.headers);
-        let t = Lang::negotiate(query, accept.filter(|_| script).or(cookie), accept);
+        let (first, second) = if script { (accept, cookie) } else { (cookie, accept) };
+        let t = Lang::negotiate(query, first, second);
         Frame {
             t,
             state: "",

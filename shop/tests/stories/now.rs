@@ -400,7 +400,7 @@ async fn script_is_answered_in_the_language_of_its_page() {
     let minji = server.sign_in("minji").await;
     minji.get("/orders?lang=ko").await.is(200);
     let is_korean = |page: &str| page.chars().any(|letter| ('가'..='힣').contains(&letter));
-    for (language, korean) in [("en", false), ("ko", true)] {
+    for (language, korean) in [("en", false), ("ko", true), ("de", true)] {
         let headers = [("accept", "application/json"), ("accept-language", language)];
         let told = minji.get_with("/orders/2026-999999/now", &headers).await;
         assert_eq!((told.status.as_u16(), is_korean(&told.html)), (404, korean), "{}", told.html);
