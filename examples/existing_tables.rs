@@ -1,11 +1,11 @@
-//! An application with existing tables and statements adopts tenure: composite UUID keys, JSON, decimals, enums, and children of
-//! children.
+//! An application with existing tables and statements adopts tenure: composite UUID keys, JSON, decimals, enums, children of
+//! children, ids that the database generates, and columns for the last author.
 //!
 //! ```text
 //! cargo run --example existing_tables --features uuid,rust_decimal
 //! ```
 //!
-//! Look at the migration, which is one line, and at the path of the field in the conflict.
+//! Look at the migration, which is one line per aggregate, and at the path of the field in the conflict.
 
 #![allow(missing_docs, reason = "an example")]
 
@@ -28,12 +28,19 @@ const BEFORE: &str = "
     create table movement_scan (warehouse blob, batch_no blob, line integer, scan integer, code text not null,
         primary key (warehouse, batch_no, line, scan));
     create table outbox (id integer primary key, event text not null);
+    create table delivery (id integer primary key, supplier text not null, updated_by text, updated_at integer);
+    create table parcel (id integer primary key, delivery_id integer not null references delivery);
+    create index parcel_of on parcel (delivery_id);
+    create table parcel_item (parcel_id integer not null references parcel, line integer, code text not null,
+        primary key (parcel_id, line));
     insert into batch values (x'00000000000000000000000000000001', x'00000000000000000000000000000002', 'in_stock', '12.50', '{}');
     insert into movement values (x'00000000000000000000000000000001', x'00000000000000000000000000000002', 1, 40);
     insert into movement_scan values (x'00000000000000000000000000000001', x'00000000000000000000000000000002', 1, 1, 'A-17');";
 
 /// tenure needs only a version on the root. Existing rows get version 1.
-const MIGRATION: &str = "alter table batch add column version integer not null default 1;";
+const MIGRATION: &str = "
+    alter table batch add column version integer not null default 1;
+    alter table delivery add column version integer not null default 1;";
 
 #[derive(ValueObject, Debug, Clone, Copy, PartialEq)]
 struct BatchId {
@@ -84,6 +91,32 @@ struct Scan {
     code: String,
 }
 
+/// The table numbers its rows, has columns of its own for the last author, and its items name their parcel only.
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "delivery", audit_by = "updated_by", audit_at = "updated_at")]
+struct Delivery {
+    #[aggregate(id, generated)]
+    id: i64,
+    supplier: String,
+    #[aggregate(children, table = "parcel", owner = "delivery_id")]
+    parcels: Vec<Parcel>,
+}
+
+#[derive(Entity, Debug)]
+struct Parcel {
+    #[aggregate(key)]
+    id: i64,
+    #[aggregate(children, table = "parcel_item", owner = "parcel_id")]
+    items: Vec<Item>,
+}
+
+#[derive(Entity, Debug)]
+struct Item {
+    #[aggregate(key)]
+    line: u32,
+    code: String,
+}
+
 #[derive(Debug, PartialEq)]
 struct NotEnough;
 
@@ -119,6 +152,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
 
     // Before any request is served: compare the mapping with the tables. If it does not fit, every difference is listed.
     db.check::<Batch>().await?.require()?;
+    db.check::<Delivery>().await?.require()?;
 
     // A list is a statement of the application's own, as before.
     let listed: Vec<(Vec<u8>, Vec<u8>)> =
@@ -160,5 +194,18 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     // The domain refuses with its own error, and nothing is written: no movement, no event.
     let refused = batches.update(&id).run(|batch| batch.take(100)).await;
     assert!(matches!(refused, Err(UpdateError::Refused(NotEnough))));
+
+    // A new row: the database gives the number, and tenure writes who saved it last into the application's own columns.
+    let deliveries = Repository::<Delivery>::new(&db);
+    let items = vec![Item { line: 1, code: "C-11".into() }];
+    let mut tx = db.begin().await?;
+    let new = Delivery { id: 0, supplier: "Hanbit".into(), parcels: vec![Parcel { id: 7, items }] };
+    let delivery = deliveries.insert(tx.by(&kim), new).await?;
+    tx.commit().await?;
+    let saved: (i64, String, String) =
+        sqlx::query_as("select id, supplier, updated_by from delivery").fetch_one(db.sqlite()?).await?;
+    assert_eq!(saved, (delivery.id, "Hanbit".into(), "kim".into()));
+    let delivery = deliveries.get(&delivery.id).await?.ok_or("it was just saved")?;
+    println!("delivery {} with {}", delivery.id, delivery.parcels[0].items[0].code);
     Ok(())
 }

@@ -233,7 +233,8 @@ impl Comparison<'_> {
             self.add(table, name, Severity::Warning, message);
         }
         match (column.nullable, found.nullable) {
-            (false, true) => {
+            // Of an audit column: rows that were saved before it existed have none.
+            (false, true) if of_a_field || is_version => {
                 let message = "it may be NULL, and the field is no `Option`, so a row with NULL cannot be loaded; make the column \
                                `not null`, or the field an `Option`";
                 self.add(table, name, Severity::Warning, message);

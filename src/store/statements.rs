@@ -335,7 +335,7 @@ pub(super) fn delete_root(sheet: &'static Sheet, mapping: &'static Mapping) -> A
     })
 }
 
-/// `select` of the audit columns, the time in milliseconds. Parameters: the id.
+/// `select` of the audit columns, the time in milliseconds; no row if nobody has saved it since it has them. Parameters: the id.
 pub(super) fn select_audit(sheet: &'static Sheet, mapping: &'static Mapping, audit: &Audit, at: &str) -> Arc<Sql> {
     let writer = Writer::on(sheet);
     let text = |name: Option<&String>| match name {
@@ -346,10 +346,11 @@ pub(super) fn select_audit(sheet: &'static Sheet, mapping: &'static Mapping, aud
     let by_name = audit.by_name.as_ref().or(audit.by.as_ref());
     let [by, by_name, command] = [audit.by.as_ref(), by_name, audit.command.as_ref()].map(text);
     let version = writer.number(&writer.quoted(&mapping.version));
-    let at = (sheet.millis_of)(&writer.quoted(at));
+    let dated = writer.quoted(at);
+    let at = (sheet.millis_of)(&dated);
     let select = format!(
         "select {version} as version, {by} as by_id, {by_name} as by_name, {at} as changed_at, {command} as command \
-           from {} where {}",
+           from {} where {} and {dated} is not null",
         writer.table(&mapping.root),
         writer.root_is(&mapping.root)
     );

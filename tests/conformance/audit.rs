@@ -40,3 +40,19 @@ pub async fn save_without_an_author_records_none(t: &TestDb) {
     let [change] = &t.notes.changes(&id, 1).await.unwrap()[..] else { panic!("there is one row") };
     assert_eq!((change.version, change.by.clone(), change.command.clone()), (version(3), None, None));
 }
+
+/// As in a table that got the columns after the row.
+pub async fn row_that_nobody_has_saved_since_has_no_change(t: &TestDb) {
+    let id = t.note(&random(), "empty").await;
+    t.by_hand(format!("update test_note set changed_at = null, version = version + 1 where id = '{id}'"))
+        .await
+        .unwrap();
+    assert!(t.notes.changes(&id, 9).await.unwrap().is_empty());
+    let refused = t.notes.update(&id).by(&kim()).expecting(Version::FIRST).run(write("kim's")).await;
+    let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
+    assert_eq!((conflict.actual, conflict.changed), (Some(version(2)), None));
+    t.notes.update(&id).by(&lee()).run(write("lee's")).await.unwrap();
+    assert_eq!(t.notes.changes(&id, 9).await.unwrap()[0].by, Some(lee()));
+    let report = t.db.check::<Note>().await.unwrap();
+    assert!(!report.to_string().contains("changed_at"), "{report}");
+}

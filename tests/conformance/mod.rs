@@ -363,7 +363,8 @@ macro_rules! conformance {
             audit:
                 audit_columns_hold_the_last_author_time_and_command,
                 conflict_names_the_author_without_revisions,
-                save_without_an_author_records_none;
+                save_without_an_author_records_none,
+                row_that_nobody_has_saved_since_has_no_change;
             retries:
                 lost_race_retries_the_unit_on_a_fresh_load,
                 the_result_tells_the_attempts_and_their_reasons,

@@ -22,7 +22,7 @@ const TABLES: &str = "
     create table test_kinds_stay (kinds_id blob not null references test_kinds (id), room blob not null,
         day text not null, price text not null, hour text, primary key (kinds_id, room, day));
     create table test_note (id text primary key, board text not null, text text not null, pinned integer,
-        version integer not null, changed_by text, changed_by_name text, changed_at integer not null, changed_command text);
+        version integer not null, changed_by text, changed_by_name text, changed_at integer, changed_command text);
     create table test_tag (code text collate nocase primary key, text text not null, version integer not null);
 ";
 
