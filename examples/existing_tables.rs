@@ -38,9 +38,10 @@ const BEFORE: &str = "
     insert into movement_scan values (x'00000000000000000000000000000001', x'00000000000000000000000000000002', 1, 1, 'A-17');";
 
 /// tenure needs only a version on the root. Existing rows get version 1.
-const MIGRATION: &str = "
-    alter table batch add column version integer not null default 1;
-    alter table delivery add column version integer not null default 1;";
+const MIGRATION: &str = "alter table batch add column version integer not null default 1;";
+
+/// The same of another root.
+const OF_DELIVERIES: &str = "alter table delivery add column version integer not null default 1;";
 
 #[derive(ValueObject, Debug, Clone, Copy, PartialEq)]
 struct BatchId {
@@ -148,6 +149,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let mut tx = db.begin().await?;
     sqlx::raw_sql(BEFORE).execute(tx.sqlite()?).await?;
     sqlx::raw_sql(MIGRATION).execute(tx.sqlite()?).await?;
+    sqlx::raw_sql(OF_DELIVERIES).execute(tx.sqlite()?).await?;
     tx.commit().await?;
 
     // Before any request is served: compare the mapping with the tables. If it does not fit, every difference is listed.

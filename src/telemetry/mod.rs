@@ -1,4 +1,4 @@
-//! Telemetry of operations: a span and a log line for each, and metrics for OpenTelemetry.
+//! Telemetry of operations: a span for each, and metrics for OpenTelemetry.
 
 pub(crate) mod metrics;
 pub(crate) mod outcome;

@@ -22,7 +22,7 @@ pub(crate) struct Poisonable {
     guard_limit: Duration,
 }
 
-/// The argument of an operation. A type without a lifetime: with `&mut dyn BackendTransaction` the compiler does not see
+/// The argument of an operation. A type without a lifetime: with a reference the compiler does not see
 /// that the futures of operations are `Send`.
 pub(crate) struct Running {
     /// `None` once it has ended. On the heap, because transactions are moved.

@@ -11,3 +11,11 @@ mod guide;
 mod guide_testing;
 #[path = "../../verify/sql_changes/src/changes.rs"]
 mod sql_changes;
+
+/// All migrations of a database, in their order.
+fn migrations(database: &str) -> String {
+    let folder = std::fs::read_dir(testkit::tasks::root().join("migrations").join(database)).unwrap();
+    let mut files: Vec<_> = folder.map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}

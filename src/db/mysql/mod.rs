@@ -2,7 +2,7 @@
 //!
 //! A saving transaction holds its lease by a lock on the row: takeovers wait, and so do heartbeats. On MariaDB `max_statement_time` limits
 //! waits; it is set for each statement that may wait, and reduced from lock to lock. MySQL counts whole seconds only; there the last second
-//! is a loop of attempts. None of this was run on MySQL, but its way of waiting was run on MariaDB.
+//! is a loop of attempts.
 
 pub(crate) mod blocker;
 pub(crate) mod connect;

@@ -1,7 +1,7 @@
 //! SQLite: one writer for the whole file, readers beside it (WAL), every writing transaction `BEGIN IMMEDIATE`.
 //!
 //! There are no row locks: a writer excludes all other writers, so the transaction itself grants every pessimistic mode, and a wait for a
-//! lock is a wait for the writer: first in a fair queue inside this process, then through SQLite's busy handler for other processes.
+//! lock is a wait for the writer: first in a fair queue inside this process, then by attempts beside other processes.
 //! Durability is `synchronous=FULL`: an acknowledged lock survives a power cut.
 
 pub(crate) mod connect;
