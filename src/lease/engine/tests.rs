@@ -262,11 +262,13 @@ fn leases_beside_each_other_note_their_generation() {
         (rows([anchor(), beside(1)]), "granted 6", (6, true)),
         (rows([kims(1)]), "granted 5", (4, false)),
         (rows([kims(0)]), "granted 5", (5, true)),
+        (rows([kims(-5)]), "granted 5", (5, true)),
     ];
     for (rows, expected, of_anchor) in cases {
         let (answer, after) = take(&rows, &advisory);
         let anchor = after.exclusive(&key()).expect("there is an anchor");
         assert_eq!((&*answer, (anchor.generation, anchor.ended)), (expected, of_anchor), "{rows:?}");
+        assert!(anchor.expires_at >= NOW, "it stays for as long as a row that ended now: {rows:?}");
     }
 }
 

@@ -16,8 +16,21 @@ fn operations_that_only_read_are_told_from_the_others() {
 #[test]
 fn a_refusal_records_no_expiry() {
     let used = Past { lock: LEES.to_vec(), owner: lee(), ..Past::ended(&kims(5), How::Released, None, None, NOW - 5) };
-    let before = with_past(rows([anchor(), beside(-5)]), used);
-    let (answer, after) = take(&before, &lees());
-    assert!(answer.starts_with("used Released"), "{answer}");
-    assert_eq!(after, before);
+    for before in [rows([anchor(), beside(-5)]), rows([kims(-5)])] {
+        let before = with_past(before, used.clone());
+        let (answer, after) = take(&before, &lees());
+        assert!(answer.starts_with("used Released"), "{answer}");
+        assert_eq!(after, before);
+    }
+}
+
+#[test]
+fn changes_of_one_kind_are_changes() {
+    let row = kims(0);
+    let each = [
+        Changes { leases: [(row.place.clone(), None)].into(), ..Changes::default() },
+        Changes { past: vec![Past::ended(&row, How::Released, None, None, NOW)], ..Changes::default() },
+        Changes { floors: [("Order".to_owned(), 1)].into(), ..Changes::default() },
+    ];
+    assert!(Changes::default().are_none() && !each.iter().any(Changes::are_none));
 }
