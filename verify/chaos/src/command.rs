@@ -187,6 +187,7 @@ fn least(options: &Options, total: Duration, with_faults: bool) -> Least {
         writes: scaled(40.0).max(1),
         contention: 10 * options.least.min(100) / 100,
         taken_over: scaled(20.0).max(1),
+        gone: scaled(5.0).max(1),
         // Half of the clients leave unknown commits to the library.
         unknown: if with_faults && options.backend.is_server() { scaled(5.0).max(1) } else { 0 },
         // The rarest kinds come about twice a minute. On a cluster each of them takes up to half a minute.

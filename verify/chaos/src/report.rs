@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::check::pauses::{self, Pauses};
-use crate::check::{Judged, LATE_MS, Tally, Violation};
+use crate::check::{Asked, Judged, LATE_MS, Tally, Violation};
 use crate::clock::ms;
 use crate::evidence::Evidence;
 use crate::history::Operation;
@@ -78,6 +78,14 @@ impl Report {
         let writes = self.tally.writes.iter().map(|(workload, count)| format!("{workload:?} {count}"));
         line("acknowledged writes", writes.collect::<Vec<_>>().join(", "));
         line("contended requests", format!("{contended} of {contestable}"));
+        let dropped = self.tally.dropped.iter();
+        let dropped = dropped.map(|(kind, (all, ready))| format!("{kind:?} {all} ({ready} were ready before)"));
+        line("dropped calls", dropped.collect::<Vec<_>>().join(", "));
+        let Asked { leases, gone, undecided, undone } = self.tally.asked;
+        line(
+            "leases of dropped calls",
+            format!("{leases} asked for: {gone} gone in time, {undecided} undecided; {undone} grants undone"),
+        );
         line("leases", format!("{taken_over} taken over after they expired, {broken} broken"));
         let forms = self.tally.gestures.iter().map(|(gesture, count)| format!("{gesture:?} {count}"));
         line("forms", forms.collect::<Vec<_>>().join(", "));

@@ -47,7 +47,7 @@ const SLACK_MS: u64 = 15_000;
 pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     let mut found = Vec::new();
     let granted = evidence.operations.iter().filter(|operation| operation.requests() && operation.ok().is_some());
-    let granted: HashSet<&str> = granted.map(Operation::id).collect();
+    let granted: HashSet<&str> = granted.filter_map(|operation| operation.call.args.lock.as_deref()).collect();
     for operation in &evidence.operations {
         let at_ns = Some(operation.called_at());
         let lock = operation.call.args.lock.as_deref().unwrap_or_default();

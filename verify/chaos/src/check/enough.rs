@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{answers, appends, cycles, mutex};
+use super::{answers, appends, cycles, dropped, mutex};
 use crate::clock::ms;
 use crate::evidence::Evidence;
-use crate::history::{Gesture, Outcome};
+use crate::history::{Function, Gesture, Outcome};
 use crate::nemesis::Fault;
 use crate::workload::Workload;
 
@@ -31,6 +31,10 @@ pub(crate) struct Tally {
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
     /// Forms, by how they were sent.
     pub(crate) gestures: BTreeMap<Gesture, u64>,
+    /// Calls that were dropped, by kind, and those of them that were ready before.
+    pub(crate) dropped: BTreeMap<Function, (u64, u64)>,
+    /// What became of their leases.
+    pub(crate) asked: dropped::Asked,
     /// Reads of a write that a crash undid, before it was acknowledged to anybody.
     pub(crate) unflushed: u64,
     /// Keys whose calls were put in order, and those with too many possible orders.
@@ -78,7 +82,13 @@ impl Tally {
             if let Some(code) = operation.code() {
                 *tally.codes.entry(code.to_owned()).or_default() += 1;
             }
-            if operation.appends() && outcome == Outcome::Info {
+            // On a lost file no call waits.
+            if operation.call.args.drop_after.is_some() && operation.code() != Some("file-lost") {
+                let (all, ready) = tally.dropped.entry(operation.call.f).or_default();
+                *all += 1;
+                *ready += u64::from(!operation.is_dropped());
+            }
+            if operation.appends() && outcome == Outcome::Info && !operation.is_dropped() {
                 match noted.contains(operation.id()) {
                     true => tally.committed += 1,
                     false => tally.not_committed += 1,
@@ -104,6 +114,7 @@ impl Tally {
         (tally.taken_over, tally.broken) = (succeeded("expired"), succeeded("broken"));
         tally.unflushed = appends::unflushed(evidence);
         tally.ordered = mutex::judge(evidence).1;
+        tally.asked = dropped::judge(evidence).1;
         (tally.watching, tally.edges) = cycles::size(evidence);
         tally.count_faults(evidence);
         tally
@@ -123,6 +134,11 @@ impl Tally {
         self.ordered.keys += other.ordered.keys;
         self.ordered.undecided += other.ordered.undecided;
         self.unflushed += other.unflushed;
+        self.asked.add(other.asked);
+        for (function, (all, ready)) in other.dropped {
+            let sum = self.dropped.entry(function).or_default();
+            *sum = (sum.0 + all, sum.1 + ready);
+        }
         self.watching += other.watching;
         self.edges += other.edges;
         for (gesture, count) in other.gestures {
@@ -173,6 +189,8 @@ pub(crate) struct Least {
     /// Percent of the requests that could meet somebody.
     pub(crate) contention: u64,
     pub(crate) taken_over: u64,
+    /// Leases of dropped calls that were gone in time.
+    pub(crate) gone: u64,
     /// Writes of unknown outcome.
     pub(crate) unknown: u64,
     /// Faults that met an operation, of each kind that was asked for.
@@ -196,6 +214,7 @@ impl Least {
         want("percent of contended requests".to_owned(), self.contention, share);
         if workloads.contains(&Workload::Lease) {
             want("leases that expired and were taken by others".to_owned(), self.taken_over, tally.taken_over);
+            want("leases of dropped calls that were gone in time".to_owned(), self.gone, tally.asked.gone);
         }
         if workloads.contains(&Workload::Transfer) {
             want("transfers that depend on ledgers that they do not write".to_owned(), self.writes, tally.watching);
@@ -230,7 +249,7 @@ mod tests {
     use crate::evidence::Injected;
     use crate::history::Function;
 
-    const LEAST: Least = Least { writes: 1, contention: 20, taken_over: 1, unknown: 1, of_each_fault: 1 };
+    const LEAST: Least = Least { writes: 1, contention: 20, taken_over: 1, gone: 0, unknown: 1, of_each_fault: 1 };
 
     fn enough() -> Evidence {
         let fault =

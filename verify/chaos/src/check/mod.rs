@@ -3,6 +3,7 @@
 mod answers;
 mod appends;
 mod cycles;
+mod dropped;
 mod enough;
 mod exclusion;
 mod fencing;
@@ -20,6 +21,7 @@ use std::fmt;
 
 use crate::evidence::Evidence;
 
+pub(crate) use dropped::Asked;
 pub(crate) use enough::{LATE_MS, Least, Tally};
 pub(crate) use mutex::Judged;
 
@@ -49,7 +51,7 @@ pub(crate) struct Check {
 }
 
 /// All checks of safety and liveness. Whether a run is valid at all is asked by [`enough`].
-pub(crate) const CHECKS: [Check; 12] = [
+pub(crate) const CHECKS: [Check; 13] = [
     Check { name: exclusion::NAME, run: exclusion::check },
     Check { name: leases::NAME, run: leases::check },
     Check { name: fencing::NAME, run: fencing::check },
@@ -62,6 +64,7 @@ pub(crate) const CHECKS: [Check; 12] = [
     Check { name: cycles::NAME, run: cycles::check },
     Check { name: lost_file::NAME, run: lost_file::check },
     Check { name: answers::NAME, run: answers::check },
+    Check { name: dropped::NAME, run: dropped::check },
 ];
 
 /// Everything that any check finds, the earliest first.

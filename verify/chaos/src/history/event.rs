@@ -16,6 +16,8 @@ pub(crate) enum Function {
     Extend,
     /// A lease is released.
     Release,
+    /// Whether a lock id holds a lease is asked.
+    Check,
     /// The lease of somebody else is ended.
     Break,
     /// A ledger is made.
@@ -124,6 +126,9 @@ pub(crate) struct Args {
     /// The limit that the call was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit_ms: Option<u64>,
+    /// The call is dropped if it is not ready after so many further polls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) drop_after: Option<u64>,
     /// The code of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,

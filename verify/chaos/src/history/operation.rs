@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::Result;
 use crate::history::{Args, Event, Function, Stage};
+use crate::subject::DROPPED;
 
 /// What is known of an operation when the run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,11 @@ impl Operation {
     /// Whether it requests a lease.
     pub(crate) fn requests(&self) -> bool {
         matches!(self.call.f, Function::Lock | Function::Wait)
+    }
+
+    /// Whether its future was dropped before it was ready.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.code() == Some(DROPPED)
     }
 
     /// Whether it appends to ledgers.

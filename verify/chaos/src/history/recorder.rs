@@ -1,10 +1,14 @@
 //! Writes a history while it happens.
 
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
+use std::future::poll_fn;
 use std::io::Write;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 
 use crate::Result;
 use crate::clock::now_ns;
@@ -32,6 +36,8 @@ pub(crate) struct Recorder {
     task: u64,
     /// How often an outcome of this task was unknown: it goes on as another client.
     life: u64,
+    /// How many times the last call of each kind was polled before it was ready.
+    polls: HashMap<Function, u64>,
 }
 
 impl Recorder {
@@ -39,7 +45,7 @@ impl Recorder {
     pub(crate) fn new(folder: &Path, process: u64) -> Result<Self> {
         let path = folder.join(format!("client-{process:04}.jsonl"));
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Recorder { file: Arc::new(file), count: Arc::default(), process, task: 0, life: 0 })
+        Ok(Recorder { file: Arc::new(file), count: Arc::default(), process, task: 0, life: 0, polls: HashMap::new() })
     }
 
     /// For one task of the process.
@@ -52,7 +58,12 @@ impl Recorder {
         format!("{}.{}", self.process, self.count.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Writes the call, does it, and writes the answer.
+    /// How many times a call of this kind is polled before it is ready, as far as is known.
+    pub(crate) fn polls(&self, f: Function) -> u64 {
+        self.polls.get(&f).copied().unwrap_or(0)
+    }
+
+    /// Writes the call, does it, and writes the answer. A call that is to be dropped may be ready before.
     ///
     /// # Panics
     /// If the history cannot be written: the run would be worth nothing.
@@ -64,8 +75,9 @@ impl Recorder {
         args: Args,
         work: impl Future<Output = Answer<T>>,
     ) -> Answer<T> {
+        let drop_after = args.drop_after;
         self.write(Stage::Invoke, f, op, agg, args);
-        let answer = work.await;
+        let answer = self.polled(f, drop_after, work).await;
         let (stage, args) = match &answer {
             Ok(value) => (Stage::Ok, value.args()),
             Err(Refusal { unknown, code, text }) => {
@@ -77,6 +89,27 @@ impl Recorder {
         if stage == Stage::Info {
             self.life += 1;
         }
+        answer
+    }
+
+    /// Polls a call until it is ready, or drops it.
+    async fn polled<T>(
+        &mut self,
+        f: Function,
+        drop_after: Option<u64>,
+        work: impl Future<Output = Answer<T>>,
+    ) -> Answer<T> {
+        let (mut work, mut polls) = (pin!(work), 0);
+        let ready = poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
+            Poll::Pending if drop_after == Some(polls) => Poll::Ready(None),
+            Poll::Pending => {
+                polls += 1;
+                Poll::Pending
+            }
+        });
+        let answer = ready.await.ok_or_else(Refusal::dropped)?;
+        self.polls.insert(f, polls);
         answer
     }
 

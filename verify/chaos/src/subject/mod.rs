@@ -11,7 +11,7 @@ use ::tenure::LockId;
 
 use crate::history::{Answered, Args, Guarded};
 
-pub(crate) use refusal::Refusal;
+pub(crate) use refusal::{DROPPED, Refusal};
 
 /// What came of a call.
 pub(crate) type Answer<T> = std::result::Result<T, Refusal>;
@@ -177,6 +177,9 @@ pub(crate) trait Subject: Clone + Send + Sync + 'static {
 
     /// Releases a lease.
     fn release(&self, lock: &LockId) -> impl Future<Output = Answer<()>> + Send;
+
+    /// Whether a lock id holds a lease. It neither extends nor ends it.
+    fn check(&self, lock: &LockId) -> impl Future<Output = Answer<Grant>> + Send;
 
     /// The generation of the lease that is held now, if one is.
     fn holder(&self, key: &str) -> impl Future<Output = Answer<Option<i64>>> + Send;

@@ -4,6 +4,9 @@ use std::convert::Infallible;
 
 use tenure::error::{BreakError, DatabaseError, Error, ErrorCode, LeaseError, LockError, UpdateError};
 
+/// The code of a call that was dropped: none of the library's.
+pub(crate) const DROPPED: &str = "dropped";
+
 /// An answer that is not a success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -27,11 +30,21 @@ impl Refusal {
         Refusal { unknown: true, code: code.to_owned(), text: None }
     }
 
+    /// The call was dropped before it was ready.
+    pub(crate) fn dropped() -> Self {
+        Refusal { unknown: true, code: DROPPED.to_owned(), text: None }
+    }
+
     /// As tenure documents its codes: only two of them leave the outcome open.
     fn of(code: ErrorCode, error: &dyn std::error::Error) -> Self {
         let unknown = matches!(code, ErrorCode::OutcomeUnknown | ErrorCode::CommitUnknown);
         let shown = code == ErrorCode::ChildGone || (code.public_text().is_some() && !code.is_retryable() && !unknown);
         Refusal { unknown, code: code.as_str().to_owned(), text: shown.then(|| error.to_string()) }
+    }
+
+    /// Whether the call was dropped.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.code == DROPPED
     }
 
     /// Whether there is no such ledger.

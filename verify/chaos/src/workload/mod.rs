@@ -78,6 +78,8 @@ pub(crate) struct Task<S> {
     pub(crate) pausing: u64,
     /// Whether its writes are run again where that is safe, and unknown commits are resolved.
     pub(crate) resolving: bool,
+    /// How many of a hundred calls about leases are dropped.
+    pub(crate) dropping: u64,
 }
 
 impl<S: Subject> Task<S> {
@@ -138,12 +140,14 @@ impl<S: Subject> Task<S> {
     async fn append_once(&mut self, ledger: &str, lock: Option<&str>, guard: Guard<'_>) -> Answer<Appended> {
         let op = self.recorder.next_id();
         let (pause, limit) = (self.pause(), self.limit());
+        let drop_after = lock.and_then(|_| self.drop_after(Function::Append));
         let append = Append { ledger, op: &op, owner: &self.owner, guard, pause, limit };
         let args = Args {
             lock: lock.map(str::to_owned),
             generation: guard.generation(),
             guard: Some(guard.kind()),
             limit_ms: self.stated(limit),
+            drop_after,
             ..Args::default()
         };
         let appended = self.recorder.call(Function::Append, &op, &[ledger], args, self.subject.append(&append)).await;
@@ -151,6 +155,12 @@ impl<S: Subject> Task<S> {
             self.keys.seen(ledger, version);
         }
         appended
+    }
+
+    /// Whether a call is dropped, and at which poll: at any that such a call has.
+    fn drop_after(&mut self, f: Function) -> Option<u64> {
+        let polls = self.recorder.polls(f).max(1);
+        self.random.chance(self.dropping).then(|| self.random.below(polls))
     }
 
     /// Mostly none. Sometimes as long as a lease lives, between the save and the commit.

@@ -69,6 +69,8 @@ pub(super) struct Calls {
     pub(super) may_end: Vec<u64>,
     /// Which locks may have been extended by one.
     pub(super) may_last: Vec<bool>,
+    /// Which locks may be granted anew: a request of theirs was dropped, and may have been undone.
+    pub(super) may_return: Vec<bool>,
 }
 
 impl Calls {
@@ -92,6 +94,7 @@ impl Calls {
         }
         calls.may_end = vec![if clock_stepped { 0 } else { u64::MAX }; locks.len()];
         calls.may_last = vec![clock_stepped; locks.len()];
+        calls.may_return = vec![false; locks.len()];
         for operation in operations {
             let lock = operation.call.args.lock.as_deref().and_then(|lock| locks.get(lock)).copied();
             // A form ends its lease if it still had it: the answer does not say.
@@ -114,7 +117,10 @@ impl Calls {
         let (sent, args) = (operation.called_at(), &operation.call.args);
         let mut may_end = |lock: usize, from: u64| self.may_end[lock] = from.min(self.may_end[lock]);
         match (operation.call.f, lock) {
-            (Function::Lock | Function::Wait, Some(lock)) => self.unknown.push((sent, lock)),
+            (Function::Lock | Function::Wait, Some(lock)) => {
+                self.unknown.push((sent, lock));
+                self.may_return[lock] |= operation.is_dropped();
+            }
             (Function::Extend, Some(lock)) => self.may_last[lock] = true,
             (Function::Shorten, Some(lock)) => may_end(lock, sent + ms(args.within_ms.unwrap_or(0))),
             (Function::Release, Some(lock)) => may_end(lock, sent),

@@ -70,9 +70,10 @@ mod tests {
     use super::*;
     use crate::clock::ms;
     use crate::evidence::Injected;
-    use crate::history::{Args, Function, Guarded};
+    use crate::history::{Args, Function, Guarded, Stage};
     use crate::nemesis::Fault;
     use crate::steps::{Step, Steps};
+    use crate::subject::DROPPED;
 
     fn found(operations: Vec<Operation>) -> usize {
         check(&Evidence { operations, ..Evidence::default() }).len()
@@ -147,6 +148,18 @@ mod tests {
         let mut explained = early();
         explained.insert(1, unknown(Function::Release, "9", "1", 100));
         assert_eq!(found(explained), 0);
+    }
+
+    #[test]
+    fn lock_id_of_a_dropped_request_may_be_granted_anew() {
+        let run = |code, second| {
+            let mut first = failed(Function::Lock, "1", "a", (0, 10), code);
+            (first.call.args, first.answer.as_mut().expect("it has an answer").stage) = (of_lock("1"), Stage::Info);
+            let again = Operation { call: lock("1", "a", (20, 30), 2).call, ..lock("2", "a", (20, 30), second) };
+            found(vec![first, again])
+        };
+        assert_eq!((run(DROPPED, 1), run(DROPPED, 2), run(DROPPED, 3)), (0, 0, 1), "undone once at most");
+        assert_eq!((run("outcome-unknown", 1), run("outcome-unknown", 2)), (0, 1));
     }
 
     #[test]

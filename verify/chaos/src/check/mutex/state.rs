@@ -21,7 +21,8 @@ impl State {
         }
         match call.kind {
             Kind::Granted { lock, generation, until } => {
-                if self.holds(lock) {
+                let returns = calls.may_return[lock] && self.generation != generation;
+                if self.holds(lock) && !returns {
                     return (self.generation == generation).then(|| self.until(lock, until));
                 }
                 let free = self.ended(calls, call.to)?;
@@ -56,7 +57,7 @@ impl State {
         let free = self.ended(calls, by)?;
         let until = Until { earliest: sent, latest: u64::MAX };
         let granted = State { generation: free.generation + 1, now: sent.max(free.now), ..free };
-        (granted.now <= by && !self.is_last(lock)).then(|| granted.granted(lock, until))
+        (granted.now <= by && (calls.may_return[lock] || !self.is_last(lock))).then(|| granted.granted(lock, until))
     }
 
     fn granted(self, lock: usize, until: Until) -> Self {

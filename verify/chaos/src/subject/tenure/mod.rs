@@ -123,6 +123,10 @@ impl Subject for Tenure {
         Ok(self.locks.release_lock(lock).await?)
     }
 
+    async fn check(&self, lock: &LockId) -> Answer<Grant> {
+        Ok(lease(&self.locks.check_lock(lock).await?))
+    }
+
     async fn holder(&self, ledger: &str) -> Answer<Option<i64>> {
         Ok(self.locks.holders(&key(ledger)).await?.first().map(|holder| holder.generation))
     }
