@@ -28,6 +28,7 @@ create table tenure_lock (
     idle_limit  bigint,                          -- how long it goes on without input, in milliseconds; null: no limit
     owner_role  text,                            -- the role of the owner
     shown_as    bigint not null default 0,       -- what others see of the owner: 0 the name, 1 the role, 2 nothing
+    unclaimed   bigint not null default 0,       -- how many requests got this lease while no heartbeat came; 0: one did
     primary key (kind, id, slot)
 ) with (fillfactor = 75);
 

@@ -123,6 +123,8 @@ impl LockManager {
     /// expired.
     async fn undo_unclaimed(&self, lease: &Lease) {
         let (lock, expires) = (lease.id.hash(), Instant::now() + lease.holder.remaining);
+        // Only a repeated request comes later than the lease.
+        let is_repeated = lease.holder.last_active != lease.holder.since;
         loop {
             match self
                 .batch
@@ -130,8 +132,10 @@ impl LockManager {
                 .await
                 .map(Answer::grant_undone)
             {
-                // Otherwise another request with the same lock id received it.
-                Ok(_undone) => return,
+                // Otherwise another request with the same lock id received it, or may have.
+                Ok(_ended) => return,
+                // It may have been taken back: once more would take back what the request before it received.
+                Err(error) if is_repeated && is_unknown(&error) => return,
                 Err(error) if !again(&error, &lease.holder.key, expires).await => return,
                 Err(_) => {}
             }
@@ -185,5 +189,9 @@ async fn again(error: &DatabaseError, key: &LockKey, expires: Instant) -> bool {
 
 /// Whether the request may have been executed.
 pub(super) fn is_unanswered(error: &LockError) -> bool {
-    matches!(error, LockError::Database(DatabaseError::OutcomeUnknown(_) | DatabaseError::CommitUnknown(_)))
+    matches!(error, LockError::Database(error) if is_unknown(error))
+}
+
+fn is_unknown(error: &DatabaseError) -> bool {
+    matches!(error, DatabaseError::OutcomeUnknown(_) | DatabaseError::CommitUnknown(_))
 }

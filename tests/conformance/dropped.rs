@@ -371,6 +371,23 @@ pub async fn lock_id_of_a_dropped_request_can_be_used_again(t: &TestDb) {
     }
 }
 
+pub async fn lock_id_of_two_dropped_requests_is_released(t: &TestDb) {
+    for call in WITH_ID {
+        // The first are dropped early, the second at any poll, so that the request of each is begun before that of the other is undone.
+        for (first, second) in (0..4).flat_map(|first| (0..8).map(move |second| (first, second))) {
+            let case = Case::new(t, &t.locks, call).await;
+            let mut told = cancelled_after(first, case.ask(call, t)).await.unwrap_or_default();
+            told.extend(cancelled_after(second, case.ask(call, t)).await.unwrap_or_default());
+            if told.is_empty() {
+                case.free(call, second).await;
+            }
+            for id in told {
+                let _ended = case.locks.release_lock(&id).await;
+            }
+        }
+    }
+}
+
 pub async fn concurrent_dropped_requests_leave_their_keys_free(t: &TestDb) {
     let mut asking = JoinSet::new();
     let keys: Vec<LockKey> = (0..120).map(|_| key()).collect();

@@ -200,6 +200,7 @@ macro_rules! conformance {
                 saves_dropped_at_any_poll_leave_the_key_free,
                 reads_dropped_at_any_poll_leave_the_key_free,
                 lock_id_of_a_dropped_request_can_be_used_again,
+                lock_id_of_two_dropped_requests_is_released,
                 concurrent_dropped_requests_leave_their_keys_free,
                 dropped_wait_does_not_affect_another_with_its_lock_id,
                 lease_survives_a_dropped_repeated_request,

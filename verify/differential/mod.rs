@@ -309,7 +309,7 @@ fn lines(rows: &Rows, now: i64) -> Vec<String> {
     let from_now = |at: i64| i128::from(at) - i128::from(now);
     let lease = |row: &LeaseRow| {
         format!(
-            "{} {:?} lock {} gen {} {} {:?}{} since {} last {} input {} expires {} ttl {} idle {:?} hard {}",
+            "{} {:?} lock {} gen {} {} {:?}{} since {} last {} input {} expires {} ttl {} idle {:?} hard {} unclaimed {}",
             row.place.key.id(),
             hash(&row.place.slot),
             hash(&row.lock),
@@ -324,6 +324,7 @@ fn lines(rows: &Rows, now: i64) -> Vec<String> {
             row.ttl,
             row.idle_limit,
             from_now(row.hard_until),
+            row.unclaimed,
         )
     };
     let past = |past: &Past| {

@@ -135,6 +135,7 @@ impl Dialect {
             row.idle_limit.map_or_else(|| "null".to_owned(), Self::number),
             Self::number(row.hard_until),
             self.flag(row.ended).to_owned(),
+            Self::number(row.unclaimed),
         ];
         format!("({})", values.join(", "))
     }
@@ -188,6 +189,7 @@ impl Dialect {
             number("idle_limit"),
             number("hard_until"),
             flag("ended"),
+            number("unclaimed"),
         ];
         for texts in self.run(backend, from(&columns, "tenure_lock")).await {
             let mut texts = Reader(texts.into_iter());
@@ -205,6 +207,7 @@ impl Dialect {
                 idle_limit: texts.optional_number(),
                 hard_until: texts.number(),
                 ended: texts.number() != 0,
+                unclaimed: texts.number(),
             };
             rows.leases.insert(row.place.clone(), row);
         }
@@ -249,7 +252,7 @@ impl Dialect {
 }
 
 const LEASE: &str = "kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, since, \
-                     last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended";
+                     last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended, unclaimed";
 const PAST: &str = "lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how, by_id, \
                     by_name, by_role, reason, idle, limited";
 /// The texts here have no quotes in them.

@@ -106,6 +106,7 @@ impl Case {
             idle_limit: random.one_of(&[None, None, Some(ttl), Some(2 * ttl), Some(HOUR)]),
             hard_until: now + random.one_of(&[12 * HOUR, 12 * HOUR, 12 * HOUR, MINUTE, SECOND, 0, -HOUR]),
             ended: random.percent(20),
+            unclaimed: random.one_of(&[0, 0, 1, 1, 2]),
         };
         if random.percent(12) {
             edit(random, &mut row, now);

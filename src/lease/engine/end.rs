@@ -36,11 +36,16 @@ fn end(draft: &mut Draft<'_>, row: LeaseRow, now: i64) -> Holder {
     holder
 }
 
-/// Ends a live lease whose holder never received it: the caller of the request is gone, and there was no heartbeat since the grant. Its
-/// lock id can be used again.
+/// Takes back one grant of a live lease: the caller of the request is gone, and there was no heartbeat. With the last of them nobody knows
+/// the lease, and it ends; its lock id can be used again. Returns whether it ended.
 pub(super) fn undo_grant(draft: &mut Draft<'_>, lock: &LockHash, generation: i64, now: i64) -> bool {
-    let unreported = |row: &&LeaseRow| row.generation == generation && row.alive(now) && row.last_active == row.since;
-    let Some(mut row) = draft.rows.of_lock(lock).filter(unreported).cloned() else { return false };
+    let unclaimed = |row: &&LeaseRow| row.generation == generation && row.alive(now) && row.unclaimed > 0;
+    let Some(mut row) = draft.rows.of_lock(lock).filter(unclaimed).cloned() else { return false };
+    row.unclaimed -= 1;
+    if row.unclaimed > 0 {
+        draft.put(row);
+        return false;
+    }
     draft.delete(&row.place);
     let nobodys = nobodys("undone grant", lock, &row.place.key, generation).to_vec();
     row.ended = true;

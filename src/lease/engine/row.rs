@@ -52,6 +52,9 @@ pub(crate) struct LeaseRow {
     pub hard_until: i64,
     /// Ended before it expired, or its end was recorded.
     pub ended: bool,
+    /// How many requests were answered with this lease while no heartbeat came. Each of them may be taken back by a caller that is gone.
+    /// Zero after a heartbeat: somebody knows the lease.
+    pub unclaimed: i64,
 }
 
 impl LeaseRow {
@@ -72,6 +75,7 @@ impl LeaseRow {
             idle_limit: policy.idle.map(millis),
             hard_until: now.saturating_add(millis(policy.limit)),
             ended: false,
+            unclaimed: 1,
         }
     }
 
@@ -91,6 +95,7 @@ impl LeaseRow {
             idle_limit: None,
             hard_until: 0,
             ended: true,
+            unclaimed: 0,
         }
     }
 
@@ -126,8 +131,10 @@ impl LeaseRow {
     /// The same lock id requests again: the same lease, kept alive. Its absolute limit stays.
     pub(super) fn ask_again(&mut self, request: &LockRequest, now: i64) {
         let LeaseRow { owner, shown, ttl, idle_limit, expires_at, .. } = LeaseRow::granted(request, 0, now);
-        *self = LeaseRow { owner, shown, ttl, idle_limit, active_at: now, ..self.clone() };
-        self.mark_active(now);
+        *self = LeaseRow { owner, shown, ttl, idle_limit, last_active: now, active_at: now, ..self.clone() };
+        if self.unclaimed > 0 {
+            self.unclaimed = self.unclaimed.saturating_add(1);
+        }
         self.expires_at = self.expires_at.max(expires_at.min(self.hard_until));
     }
 
@@ -150,15 +157,10 @@ impl LeaseRow {
 
     /// Sets the expiry: at most the time to live from now, within the idle and the absolute limit; never backwards.
     fn keep_until(&mut self, until: i64, now: i64) {
-        self.mark_active(now);
+        (self.last_active, self.unclaimed) = (now, 0);
         let idle_until = self.idle_limit.map_or(i64::MAX, |limit| self.active_at.saturating_add(limit.min(LONGEST)));
         let most = now.saturating_add(self.ttl.min(LONGEST)).min(self.hard_until).min(idle_until);
         self.expires_at = self.expires_at.max(until.min(most));
-    }
-
-    /// Every heartbeat gets a later time than the grant, by which `undo_grant` knows a lease that had none.
-    fn mark_active(&mut self, now: i64) {
-        self.last_active = now.saturating_add(i64::from(self.since == now));
     }
 
     /// The holder, with the times as of now.

@@ -142,6 +142,7 @@ fn a_granted_row_has_the_times_of_its_policy() {
         idle_limit: Some(600_000),
         hard_until: NOW + LIMIT,
         ended: false,
+        unclaimed: 1,
     };
     assert_eq!(after.exclusive(&key()), Some(&expected));
     assert_eq!(history(&after), [(How::Expired, 0, false, false)]);
@@ -195,8 +196,6 @@ fn asking_again_is_a_sign_of_life_within_the_limit() {
         assert_eq!((row.expires_at, row.hard_until, row.generation), (NOW + expires_in, hard_until, 4));
         assert_eq!((row.since, row.last_active, row.active_at), (NOW - 10_000, NOW, NOW));
     }
-    let (_, after) = take(&rows([LeaseRow { since: NOW, last_active: NOW, ..kims(5) }]), &request);
-    assert_eq!(after.exclusive(&key()).map(|row| row.last_active), Some(NOW + 1), "not to be given back");
 }
 
 #[test]
@@ -214,6 +213,7 @@ fn asking_again_sets_the_name_and_the_policy() {
         expires_at: NOW + 600_000,
         last_active: NOW,
         active_at: NOW,
+        unclaimed: 2,
         ..kims(5)
     };
     assert_eq!(after.exclusive(&key()), Some(&expected));
@@ -413,12 +413,37 @@ fn a_lease_that_ran_out_while_a_transaction_held_it_is_released() {
 }
 
 #[test]
+fn a_lease_that_was_requested_twice_is_given_back_when_both_callers_are_gone() {
+    let undo = Operation::UndoGrant { lock: KIMS, generation: 1 };
+    let kim = request(KIMS, kim(), LockPolicy::exclusive());
+    let mut after = rows([]);
+    for _ in 0..2 {
+        let (answer, now) = take(&after, &kim);
+        assert_eq!(answer, "granted 1");
+        after = now;
+    }
+    // One of them may have received it.
+    let (answer, one_left) = run(undo.clone(), &after);
+    assert!(matches!(answer, Answer::GrantUndone(false)));
+    assert!(one_left.exclusive(&key()).is_some_and(|row| row.alive(NOW)));
+    let (answer, ended) = run(undo.clone(), &one_left);
+    assert!(matches!(answer, Answer::GrantUndone(true)));
+    assert_eq!(take(&ended, &lees()).0, "granted 2");
+    // A heartbeat says that it was received, also for a caller that asks again later.
+    let (_, kept) = run(Operation::Keep(proof(KIMS, "kim"), Duration::ZERO), &one_left);
+    let (_, again) = take(&kept, &kim);
+    for rows in [kept, again] {
+        assert_eq!(run(undo.clone(), &rows).1, rows);
+    }
+}
+
+#[test]
 fn only_an_unseen_lease_is_given_back() {
-    let unseen = LeaseRow { last_active: NOW - 10_000, ..kims(5) };
+    let unseen = kims(5);
     let cases = [
         (unseen.clone(), 4, true),
         (unseen.clone(), 5, false),
-        (LeaseRow { last_active: NOW, ..unseen.clone() }, 4, false),
+        (LeaseRow { unclaimed: 0, ..unseen.clone() }, 4, false),
         (LeaseRow { expires_at: NOW, ..unseen.clone() }, 4, false),
         (LeaseRow { ended: true, ..unseen }, 4, false),
     ];
@@ -432,8 +457,7 @@ fn only_an_unseen_lease_is_given_back() {
             assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::exclusive())).0, "granted 5");
         }
     }
-    let unseen = LeaseRow { last_active: NOW - 10_000, ..beside(5) };
-    let (_, after) = run(Operation::UndoGrant { lock: KIMS, generation: 5 }, &rows([anchor(), unseen]));
+    let (_, after) = run(Operation::UndoGrant { lock: KIMS, generation: 5 }, &rows([anchor(), beside(5)]));
     assert!(after.of_lock(&KIMS).is_none());
     assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::advisory())).0, "granted 6");
 }

@@ -36,6 +36,7 @@ pub(crate) fn lease(row: &Row, prefix: &'static str) -> Result<LeaseRow, Error> 
         idle_limit: row.number(&name("idle_limit"))?,
         hard_until: number("hard_until")?,
         ended: flag("ended")?,
+        unclaimed: number("unclaimed")?,
     })
 }
 

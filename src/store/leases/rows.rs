@@ -17,7 +17,7 @@ use crate::store::leases::read::{lease, past};
 use crate::store::leases::write::{self, Writes};
 
 /// The columns of the lock table, as [`lease`] reads them.
-pub(in crate::store) const LEASE: [Column; 17] = [
+pub(in crate::store) const LEASE: [Column; 18] = [
     Column::key("kind"),
     Column::key("id"),
     Column::bytes("slot"),
@@ -35,6 +35,7 @@ pub(in crate::store) const LEASE: [Column; 17] = [
     Column::number("idle_limit"),
     Column::number("hard_until"),
     Column::flag("ended"),
+    Column::number("unclaimed"),
 ];
 
 /// Those of the history, as [`past`] reads them.

@@ -57,6 +57,7 @@ pub(super) fn lease(row: &LeaseRow) -> Vec<Bind<'_>> {
         row.idle_limit.into(),
         row.hard_until.into(),
         Value::Bool(row.ended).into(),
+        row.unclaimed.into(),
     ]
 }
 
