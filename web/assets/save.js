@@ -84,7 +84,7 @@ export function saveFrom(element, lease, text) {
 	async function send(submitter, how) {
 		sending = new AbortController();
 		text.wait(true);
-		lease.saving(lease.text.textSaving);
+		lease.saving(submitter?.dataset.textSaving ?? lease.text.textSaving);
 		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, sending.signal);
 		const isNext = answer?.next && answer.done && isNewer();
 		// From here on what is typed is the next change, also while the next page loads: that one offers it. What differs without having been

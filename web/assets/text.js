@@ -11,6 +11,7 @@ import { bare, clock, fields, hidden, isIn, near, spaced } from "./form.js";
 
 const KEY = "tenure draft ";
 const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
+const AGAIN = "tenure again"; // The page that this tab loads again in another language.
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
@@ -96,6 +97,14 @@ export const drop = (draft) => put({ ...draft, dropped: Date.now() });
 /** The drafts of a person that signing out erases. */
 export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
+/** Whether this page was loaded by its own link to itself in another language. */
+const isAgain = Boolean(store(() => sessionStorage[AGAIN] === location.pathname));
+store(() => sessionStorage.removeItem(AGAIN));
+addEventListener("click", ({ target }) => {
+	const link = target.closest?.("a[hreflang]");
+	if (link) store(() => (sessionStorage[AGAIN] = link.pathname));
+});
+
 let isErased = false;
 
 export function erase(person) {
@@ -120,8 +129,8 @@ export function keepText(element, onWrite, onKeep) {
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
-	const isReturn = /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
-	let offer, shown, isSent, savedAs;
+	const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
+	let offer, shown, isSent, isLeft, savedAs;
 	let isClosed = !restore;
 
 	const draftOf = (text) => ({
@@ -237,6 +246,8 @@ export function keepText(element, onWrite, onKeep) {
 	addEventListener("input", ({ target }) => {
 		if (!isIn(element, target)) return;
 		isErased = isSent = false;
+		// After [Leave without saving], while the next page loads.
+		if (isLeft) isLeft = isClosed = false;
 		// It is edited further: what came back is not there to be dropped any more.
 		if (shown === "back") {
 			shown = "";
@@ -272,7 +283,7 @@ export function keepText(element, onWrite, onKeep) {
 		/** It is left without saving. */
 		drop() {
 			save();
-			isClosed = true;
+			isClosed = isLeft = Boolean(restore);
 			ofThisForm().forEach(drop);
 		},
 	};

@@ -146,9 +146,9 @@ async fn lists_and_orders(walk: &mut Walk<'_>, reader: &Person) {
     }
     walk.goes_to(reader, "/locks", "nobody editing").await;
     walk.goes_to(reader, "/stock", "stock").await;
-    reader.clicks("details.confirm summary").await;
-    reader.clicks("details.confirm form button").await;
-    walk.comes_to(reader, "details.confirm .mistake", "delivery with a mistake").await;
+    reader.types("tbody [name=pieces]", "many").await;
+    reader.clicks(".delivery .main").await;
+    walk.comes_to(reader, ".delivery .mistake", "delivery with a mistake").await;
     walk.goes_to(reader, "/nowhere", "not found").await;
     reader.goes_to(&order()).await;
     reader.loses_the_session().await;

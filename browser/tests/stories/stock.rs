@@ -1,6 +1,6 @@
 //! Two operators ship orders with the same last product.
 
-use browser::Story;
+use browser::{Key, Story};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operator_without_stock_is_told_receives_it_and_ships() {
@@ -22,15 +22,47 @@ async fn operator_without_stock_is_told_receives_it_and_ships() {
         olivia.photo(&format!("{language}-out-of-stock")).await;
         olivia.clicks("main a[href='/stock']").await;
         let row = format!("tr:has(input[value='{}'])", Story::LAST_PRODUCT);
-        olivia.clicks(&format!("{row} summary")).await;
         olivia.types(&format!("{row} [name=pieces]"), "4").await;
+        olivia.types("tr:nth-child(2) [name=pieces]", "many").await;
         olivia.photo(&format!("{language}-stock")).await;
-        olivia.clicks(&format!("{row} form button")).await;
-        olivia.sees("[role=status]").await;
+        // Enter sends what stands in every row.
+        olivia.presses(Key::Enter).await;
+        olivia.sees("main[data-state=ST-4] .summary:focus").await;
+        assert_eq!(story.left_of_the_last_product().await, 4);
+        assert_eq!(olivia.value("tr:nth-child(2) [name=pieces]").await, "many");
+        assert_eq!(olivia.value(&format!("{row} [name=pieces]")).await, "");
+        olivia.photo(&format!("{language}-stock-refused")).await;
+        olivia.types("tr:nth-child(2) [name=pieces]", "6").await;
+        olivia.types("tr.new [name=product]", "Tangerines").await;
+        olivia.types("tr.new [name=pieces]", "8").await;
+        olivia.tabs_to(".delivery .main").await;
+        olivia.presses(Key::Enter).await;
+        olivia.sees("main[data-state=ST-1]").await;
+        assert!(olivia.reads(".flash").await.contains("Tangerines"), "{}", olivia.reads(".flash").await);
+        olivia.photo(&format!("{language}-stock-received")).await;
         olivia.goes_to(&format!("/orders/{second}")).await;
         olivia.clicks("form[action$='/start-shipping'] button").await;
         olivia.sees("main[data-state=OV-6]").await;
         assert_eq!(story.left_of_the_last_product().await, 3);
         assert_eq!(olivia.complaints().await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn delivery_that_is_sent_again_after_back_is_received_once() {
+    let story = Story::begin().await;
+    story.two_orders_of_the_last_piece().await;
+    let row = format!("tr:has(input[value='{}']) [name=pieces]", Story::LAST_PRODUCT);
+    for park in [story.person("park").await, story.person_without_memory("park").await] {
+        let before = story.left_of_the_last_product().await;
+        park.goes_to("/stock").await;
+        park.types(&row, "4").await;
+        park.clicks(".delivery .main").await;
+        park.sees(".flash").await;
+        park.goes_back().await;
+        park.waits_until("!document.querySelector('.flash')").await;
+        park.clicks(".delivery .main").await;
+        park.sees(":is(.flash, .summary)").await;
+        assert_eq!(story.left_of_the_last_product().await, before + 4);
     }
 }

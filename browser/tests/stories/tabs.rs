@@ -45,6 +45,23 @@ async fn leaving_a_duplicated_tab_ends_nothing_of_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn page_offers_to_move_what_is_edited_in_another_tab_while_it_is() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.opens_a_tab().await;
+    park.goes_to(&format!("/orders/{ORDER}")).await;
+    park.sees("main[data-state=OV-3] form[action$=move-here] button").await;
+    park.turns_to_tab(0).await;
+    park.clicks("[form=leave]").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    park.turns_to_tab(1).await;
+    park.sees("main[data-state=OV-1]").await;
+    assert_eq!(park.finds::<f64>("document.querySelector('form[action$=move-here] button').offsetWidth").await, 0.0);
+    park.photo("not-edited-elsewhere").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn editing_moves_to_the_duplicate_and_back_to_nobody() {
     let story = Story::begin().await;
     let (park, generation) = edits_in_two_tabs(&story).await;

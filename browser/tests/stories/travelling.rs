@@ -265,6 +265,24 @@ async fn closed_and_crashed_tabs_leave_a_draft() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn typed_text_is_in_the_form_after_the_language_was_changed() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    for (form, link) in [(Form::Shipping, "a[hreflang=ko]"), (Form::Whole, "a[hreflang=en]")] {
+        opens(&minji, form).await;
+        types_an_address(&minji, "1 Travelling Street").await;
+        minji.opens_the_menu().await;
+        minji.clicks(link).await;
+        minji.waits_until("new URLSearchParams(location.search).has('lang')").await;
+        minji.sees("form[data-tenure-state=held]").await;
+        assert_eq!(minji.value("[name='address.line1']").await, "1 Travelling Street");
+        assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft-restore]').hidden").await);
+        minji.clicks("[form=leave]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn draft_is_neither_offered_to_nor_saved_by_another_person() {
     let story = Story::begin().await;
     let park = story.person("park").await;

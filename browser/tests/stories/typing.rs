@@ -190,6 +190,39 @@ async fn text_typed_while_saving_is_the_next_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn how_a_save_ended_is_not_said_again_above_text_that_is_not_saved() {
+    let story = Story::begin().await;
+    let minji = holds_the_address(&story, "minji").await;
+    saves_on_a_slow_line(&minji).await;
+    writes(&minji, "saving").await;
+    is_answered(&minji).await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.reloads().await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    assert_eq!(minji.value(MESSAGE).await, format!("Ring {WRITTEN}"));
+    assert_eq!(minji.finds::<u32>("document.querySelectorAll('.flash').length").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_typed_after_leaving_was_answered_is_offered() {
+    let story = Story::begin().await;
+    let minji = holds_the_address(&story, "minji").await;
+    // The next page does not come.
+    minji.finds::<()>("(navigation.onnavigate = (event) => event.preventDefault(), null)").await;
+    minji.clicks("[form=leave]").await;
+    minji
+        .waits_until(
+            "JSON.parse(localStorage[Object.keys(localStorage).find((key) => key.startsWith('tenure draft'))]).dropped",
+        )
+        .await;
+    minji.types(MESSAGE, "Ring twice").await;
+    minji.finds::<()>("(navigation.onnavigate = null, null)").await;
+    minji.goes_to(SHIPPING).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(minji.value(MESSAGE).await, "Ring twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_typed_while_the_next_page_loads_is_offered() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;

@@ -62,7 +62,7 @@ pub(super) async fn end(State(shop): State<Shop>, current: Option<Extension<Sess
         return Ok(signed_out(Flash::SignedOut));
     }
     let mut response = see("/account");
-    Flash::SessionEnded.leave(&mut response);
+    Flash::SessionEnded.leave(&mut response, "/account");
     Ok(response)
 }
 

@@ -33,8 +33,9 @@ pub(super) fn address(no: &OrderNo, form: FormId, kept: Option<FormId>) -> Strin
 
 /// GET /orders/{no}/edit: viewing never acquires a lock, so there is nothing to show here.
 pub(super) async fn explain(Number(no): Number) -> Response {
-    let mut response = see(&order_url(&no));
-    Flash::PressEdit.leave(&mut response);
+    let order = order_url(&no);
+    let mut response = see(&order);
+    Flash::PressEdit.leave(&mut response, &order);
     response
 }
 
@@ -207,7 +208,7 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
         Ok(was_held) => {
             let mut response = Sent::done(order_url(&no)).answer(form.visit.frame.script);
             if was_held {
-                Flash::Left.leave(&mut response);
+                Flash::Left.leave(&mut response, &order_url(&no));
             }
             Ok(response)
         }

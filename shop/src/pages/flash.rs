@@ -38,8 +38,8 @@ pub(crate) enum Flash {
     Ended { order: String, name: String },
     /// A person opened the edit form by its address.
     PressEdit,
-    /// Pieces of a product arrived.
-    Received { product: String, pieces: u32 },
+    /// Pieces of these products arrived, and of some more.
+    Received { list: Vec<(String, u32)>, more: usize },
     /// The person signed out.
     SignedOut,
     /// The person signed out everywhere.
@@ -75,18 +75,34 @@ impl Flash {
         Flash::SavedBoth { with }
     }
 
-    /// Adds it to the response, for the next page.
-    pub(crate) fn leave(&self, response: &mut Response) {
+    /// Pieces of these products arrived. As many are named as a cookie can hold: 4 KiB, of which a byte of a name takes three.
+    pub(crate) fn received(mut list: Vec<(String, u32)>) -> Flash {
+        let mut room = 1_000_usize;
+        let fits = |(product, _): &&(String, u32)| {
+            let rest = room.checked_sub(product.len() + 10);
+            room = rest.unwrap_or_default();
+            rest.is_some()
+        };
+        let named = list.iter().take_while(fits).count();
+        let more = list.split_off(named).len();
+        Flash::Received { list, more }
+    }
+
+    /// Adds it to the response, for the page where this leads to: a person with several tabs sees it on no other, and a form that stays
+    /// open after a save does not show it when it is loaded again.
+    pub(crate) fn leave(&self, response: &mut Response, to: &str) {
+        let to = to.split(['?', '#']).next().unwrap_or_default();
         let text = serde_json::to_string(self).unwrap_or_default();
-        let text = serde_urlencoded::to_string([("said", text)]).unwrap_or_default();
+        let text = serde_urlencoded::to_string([("said", text.as_str()), ("to", to)]).unwrap_or_default();
         cookies::leave(response, Cookie { name: COOKIE, value: text, max_age: MAX_AGE });
     }
 
-    /// The pending message, if any.
+    /// The message for this page, if one is pending.
     pub(super) fn waiting(parts: &Parts) -> Option<Flash> {
         let waiting = cookies::read(&parts.headers, &parts.extensions, COOKIE)?;
         let pairs: Vec<(String, String)> = serde_urlencoded::from_str(waiting).ok()?;
-        serde_json::from_str(&pairs.first()?.1).ok()
+        let [(_, said), (_, to)] = pairs.as_slice() else { return None };
+        (to == parts.uri.path()).then(|| serde_json::from_str(said).ok()).flatten()
     }
 
     /// The message was shown.
@@ -107,7 +123,8 @@ impl Flash {
             Flash::NoteSaved => t.flash_note_saved().into(),
             Flash::Ended { order, name } => t.flash_ended(order, name),
             Flash::PressEdit => t.flash_press_edit().into(),
-            Flash::Received { product, pieces } => t.flash_received(product, pieces),
+            Flash::Received { list, more: 0 } => t.flash_received(t.delivery(&list)),
+            Flash::Received { list, more } => t.flash_received_more(t.delivery(&list), more),
             Flash::SignedOut => t.flash_signed_out().into(),
             Flash::SignedOutEverywhere => t.flash_signed_out_everywhere().into(),
             Flash::SessionEnded => t.flash_session_ended().into(),
@@ -125,19 +142,32 @@ mod tests {
     use super::*;
     use crate::cookies::Https;
 
-    fn asking(with: &str) -> Parts {
-        Request::builder().header(COOKIE, with).body(()).expect("a request").into_parts().0
+    fn asking(path: &str, with: &str) -> Parts {
+        Request::get(path).header(COOKIE, with).body(()).expect("a request").into_parts().0
     }
 
     #[test]
-    fn flash_message_of_any_script_round_trips() {
+    fn flash_message_of_any_script_is_shown_where_the_redirect_leads_to() {
         let said = Flash::SavedBoth { with: vec!["김민지; \"Kim\" = <b>".into()] };
         let mut response = ().into_response();
-        said.leave(&mut response);
+        said.leave(&mut response, "/orders/%ED%95%9C?a=b#c");
         cookies::write(&mut response, Https(false));
         let sent =
             response.headers()[SET_COOKIE].to_str().expect("a cookie").split(';').next().expect("its value").to_owned();
-        assert_eq!(Flash::waiting(&asking(&sent)), Some(said));
-        assert_eq!(Flash::waiting(&asking("shop-flash=said=no")), None);
+        assert_eq!(Flash::waiting(&asking("/orders/%ED%95%9C?x=y", &sent)), Some(said));
+        assert_eq!(Flash::waiting(&asking("/orders", &sent)), None);
+        assert_eq!(Flash::waiting(&asking("/", "shop-flash=said=no&to=/")), None);
+    }
+
+    #[test]
+    fn long_delivery_fits_into_the_cookie() {
+        let said = Flash::received((0..50).map(|at| (format!("보성 우전 녹차 {at}"), 10_000)).collect());
+        let Flash::Received { list, more } = &said else { panic!("{said:?}") };
+        assert_eq!(list.len() + more, 50);
+        let mut response = ().into_response();
+        said.leave(&mut response, "/stock");
+        cookies::write(&mut response, Https(false));
+        assert!((2_000..4_000).contains(&response.headers()[SET_COOKIE].len()), "{:?}", response.headers());
+        assert!(matches!(Flash::received(vec![("가".repeat(200), 1)]), Flash::Received { more: 0, .. }));
     }
 }

@@ -160,7 +160,7 @@ pub(super) fn line(f: &Frame, shop: &Shop, verdict: &Verdict<OrderState>, freed:
         Verdict::Elsewhere { holder, .. } => {
             let class = own_class(holder);
             let more = if class == "silent" { t.own_page_gone() } else { t.you_edit_elsewhere() };
-            Said { state: "OV-3", html: of(holder, class, more) }
+            Said { state: "OV-3", html: of(holder, &format!("{class} elsewhere"), more) }
         }
         Verdict::Taken { holder, .. } => {
             Said { state: "OV-2", html: of(holder, presence(holder), t.others_can_read()) }

@@ -175,7 +175,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
         match shop.break_lock(&visit.member, &key, generation, reason).await {
             Ok(ended) => {
                 let mut response = see("/locks");
-                Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.leave(&mut response);
+                Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.leave(&mut response, "/locks");
                 return Ok(response);
             }
             Err(Refusal::Break(

@@ -80,7 +80,7 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
             let sent =
                 Sent { version: next_version(shop, &visit, &attempt).await, ..Sent::done(order_url(attempt.no)) };
             let mut response = sent.answer(visit.frame.script);
-            flash.leave(&mut response);
+            flash.leave(&mut response, &order_url(attempt.no));
             return response;
         }
         Err(refusal) => refusal,

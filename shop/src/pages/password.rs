@@ -58,7 +58,7 @@ pub(super) async fn change(
         Ok(PasswordChange::Done(session)) => {
             let mut response = see("/account");
             session::start(&mut response, &session);
-            Flash::PasswordChanged.leave(&mut response);
+            Flash::PasswordChanged.leave(&mut response, "/account");
             Ok(response)
         }
         Ok(PasswordChange::WrongOld) => Ok(wrong(frame, OLD, t.password_old(), t.wrong_old_password())),

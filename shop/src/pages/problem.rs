@@ -148,7 +148,10 @@ pub(super) fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
     let typed = fields.iter().filter(|(name, value)| {
         !value.is_empty() && (free(name) || (name.starts_with("quantity-") && *value != REMOVE))
     });
-    typed.map(|(name, value)| (field_label(t, name), value.to_owned())).collect()
+    // The rows of a delivery.
+    let delivered = fields.all("product").zip(fields.all("pieces")).filter(|(_, pieces)| !pieces.is_empty());
+    let delivered = delivered.map(|(product, pieces)| (t.pieces_of(product), pieces.to_owned()));
+    typed.map(|(name, value)| (field_label(t, name), value.to_owned())).chain(delivered).collect()
 }
 
 /// 401: a form of a person whose session has ended.

@@ -148,7 +148,7 @@ pub(super) async fn sign_out(State(shop): State<Shop>, session: Option<Extension
 pub(super) fn signed_out(flash: Flash) -> Response {
     let mut response = see("/sign-in");
     session::end(&mut response);
-    flash.leave(&mut response);
+    flash.leave(&mut response, "/sign-in");
     response
 }
 

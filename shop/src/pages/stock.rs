@@ -1,4 +1,4 @@
-//! The operators' stock: how many pieces of each product there are, and receiving new ones.
+//! The operators' stock: how many pieces of each product there are, and receiving a delivery of new ones.
 
 use askama::Template;
 use axum::extract::State;
@@ -14,147 +14,226 @@ use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
 use super::posted::{Answer, Posted};
 use super::problem::{self, Retry};
-use super::{read, refusal, see};
-use crate::domain::{Invalid, Problem, Product};
-use crate::use_cases::{ProductRow, Refusal, Shop};
+use super::{refusal, see};
+use crate::domain::{Member, Product, Role};
+use crate::texts::{Html, Lang};
+use crate::use_cases::{Once, ProductRow, Refusal, Shop};
 
-/// The fields of the forms.
+/// The fields of a row. They repeat, once per row.
 const PRODUCT: &str = "product";
+const FORM: &str = "form_id";
+const VERSION: &str = "version";
 const PIECES: &str = "pieces";
 
 #[derive(Template)]
 #[template(path = "stock.html")]
 struct StockPage {
     f: Frame,
-    products: Vec<ProductRow>,
-    /// The notice above the list if nothing was received.
-    notice: Option<&'static str>,
-    /// The typed text and its mistakes.
-    typed: Fields,
+    rows: Vec<Row>,
+    /// What is said above the list if something was not received: a heading, and a sentence.
+    notice: (&'static str, &'static str),
     mistakes: Vec<Mistake>,
 }
 
-impl StockPage {
-    /// Whether this is the form that was sent. The form of a new product is no row.
-    fn is_open(&self, row: Option<&ProductRow>) -> bool {
-        let sent = self.typed.text(PRODUCT);
-        let is_row = self.products.iter().any(|row| row.name == sent);
-        !self.typed.is_blank()
-            && match row {
-                Some(row) => row.name == sent,
-                None => !is_row,
+/// A row of the form: a product of the list, or a new one.
+struct Row {
+    listed: Option<ProductRow>,
+    form: FormId,
+    /// The name of a new product.
+    product: Option<Input>,
+    pieces: Input,
+}
+
+/// One product of a delivery. Each has its own id, because each is received on its own.
+struct Line {
+    form: FormId,
+    /// The version of the product that the operator saw; none of a new one.
+    seen: Option<VersionToken<Product>>,
+    product: String,
+    pieces: String,
+}
+
+/// Why a line was not received: the state of the page, its status, and the mistake in a field.
+struct Refused {
+    state: &'static str,
+    status: StatusCode,
+    field: &'static str,
+    text: Html,
+}
+
+impl Line {
+    fn blank() -> Line {
+        Line { form: FormId::random(), seen: None, product: String::new(), pieces: String::new() }
+    }
+
+    /// The lines of a form.
+    ///
+    /// # Errors
+    /// The page about an incomplete form. Nothing of such a form is received: a number could belong to another row.
+    fn sent(form: &Posted) -> Result<Vec<Line>, Response> {
+        let incomplete = |field| problem::incomplete_form(form.visit.frame.clone(), field, &form.fields);
+        let fields = [PRODUCT, FORM, VERSION, PIECES];
+        let columns = fields.map(|field| form.fields.all(field).collect::<Vec<_>>());
+        let rows = columns.iter().map(Vec::len).max().unwrap_or_default().max(1);
+        if let Some((field, _)) = fields.iter().zip(&columns).find(|(_, column)| column.len() != rows) {
+            return Err(incomplete(field));
+        }
+        let [products, forms, versions, pieces] = columns;
+        let mut lines = Vec::new();
+        for (((product, form), version), pieces) in products.into_iter().zip(forms).zip(versions).zip(pieces) {
+            let product = product.trim().to_owned();
+            let seen: Option<VersionToken<Product>> = match version {
+                "" => None,
+                version => Some(version.parse().map_err(|_| incomplete(VERSION))?),
+            };
+            if seen.is_some_and(|seen| !seen.is_of(&product)) {
+                return Err(incomplete(VERSION));
             }
+            let form = form.parse().map_err(|_| incomplete(FORM))?;
+            lines.push(Line { form, seen, product, pieces: pieces.trim().to_owned() });
+        }
+        Ok(lines)
     }
 
-    fn typed<'t>(&'t self, row: Option<&ProductRow>, name: &str) -> &'t str {
-        if self.is_open(row) { self.typed.text(name) } else { "" }
+    /// Whether something is typed in it.
+    fn is_filled(&self) -> bool {
+        !self.pieces.is_empty() || (self.seen.is_none() && !self.product.is_empty())
     }
 
-    fn mistakes(&self, row: Option<&ProductRow>, id: &str) -> Vec<Mistake> {
-        let open = self.is_open(row).then_some(&self.mistakes).into_iter().flatten();
-        open.map(|mistake| Mistake { id: id.to_owned(), ..mistake.clone() }).collect()
+    /// Receives it; once, if the form is sent again.
+    async fn receive(&self, shop: &Shop, member: &Member) -> Result<u32, Refusal> {
+        let typed = [(PRODUCT, &self.product), (PIECES, &self.pieces)];
+        let typed = Fields::sent(typed.map(|(name, value)| (name.to_owned(), value.clone())).into());
+        let on = self.seen.map_or(0, |seen| seen.version().number());
+        let once = Once { form: self.form, digest: typed.digest(), on };
+        // A text that is no number is as wrong as a number that is too large.
+        let pieces = self.pieces.parse().unwrap_or(0);
+        match shop.receive(member, &self.product, pieces, self.seen, &once).await {
+            // The same form was sent twice concurrently: one of them has saved.
+            Err(Refusal::Failed(
+                Error::VersionConflict(_) | Error::OptimisticLockingFailure(_) | Error::AlreadyExists { .. },
+            )) if shop.saved(member, once.form).await?.is_some_and(|saved| saved.digest == once.digest) => Ok(pieces),
+            received => received.map(|_| pieces),
+        }
     }
+}
 
-    /// How many pieces arrived. Its id contains the row's number, because every row has such a field.
-    fn pieces(&self, at: &usize, row: &ProductRow) -> Input {
-        let (id, row) = (format!("pieces-{at}"), Some(row));
-        let mistakes = self.mistakes(row, &id);
-        Input::with_id(id, PIECES, self.f.t.pieces_received(), self.typed(row, PIECES), Kind::Number, &mistakes)
+impl Refused {
+    /// What to say at the line.
+    ///
+    /// # Errors
+    /// A refusal that is not about the line.
+    fn of(t: Lang, refusal: Refusal) -> Result<Refused, Refusal> {
+        let conflict =
+            |state, field, text: &str| Refused { state, status: StatusCode::CONFLICT, field, text: text.into() };
+        let mistake = |field, text| Refused { state: "ST-4", status: StatusCode::UNPROCESSABLE_ENTITY, field, text };
+        Ok(match refusal {
+            Refusal::Stock(invalid) => mistake(invalid.field, t.wrong(invalid.problem)),
+            Refusal::Failed(Error::NotFound { .. }) => mistake(PRODUCT, t.product_is_gone().into()),
+            Refusal::Failed(Error::VersionConflict(_) | Error::OptimisticLockingFailure(_)) => {
+                conflict("ST-7", PIECES, t.stock_changed())
+            }
+            Refusal::Failed(Error::AlreadyExists { .. }) => conflict("ST-8", PRODUCT, t.product_is_there()),
+            other => return Err(other),
+        })
     }
+}
 
-    fn new_product(&self) -> Input {
-        let mistakes: Vec<_> = self.mistakes.iter().filter(|mistake| mistake.id == PRODUCT).cloned().collect();
-        Input::new(PRODUCT, self.f.t.product(), self.typed(None, PRODUCT), Kind::Text, &mistakes)
+impl Row {
+    /// The row at this place of the page, and what is wrong with it.
+    fn new(t: Lang, at: usize, listed: Option<ProductRow>, line: Line, why: Option<Refused>) -> (Row, Option<Mistake>) {
+        let id = |field| format!("{field}-{at}");
+        let name = Html::text(listed.as_ref().map_or(t.new_product_here(), |row| &row.name));
+        let mistake = why.map(|why| Mistake::new(id(why.field), name.clone(), why.text));
+        let input =
+            |field, label, value, kind| Input::with_id(id(field), field, label, value, kind, mistake.as_slice());
+        let pieces = input(PIECES, t.pieces_of(&name), &line.pieces, Kind::Number);
+        let product = listed.is_none().then(|| input(PRODUCT, name.clone(), &line.product, Kind::Text));
+        (Row { listed, form: line.form, product, pieces }, mistake)
     }
+}
 
-    fn new_pieces(&self) -> Input {
-        let open = self.is_open(None);
-        let mistakes: Vec<_> = self.mistakes.iter().filter(|mistake| open && mistake.id == PIECES).cloned().collect();
-        Input::new(PIECES, self.f.t.pieces_received(), self.typed(None, PIECES), Kind::Number, &mistakes)
-    }
-
-    /// A new id for each form of the page.
-    fn form_id(&self) -> FormId {
-        FormId::random()
+impl StockPage {
+    /// The list, with the lines that were refused. Those of new products are below it, and of products that are gone.
+    fn new(f: Frame, products: Vec<ProductRow>, refused: Vec<(Line, Refused)>) -> StockPage {
+        let mut refused: Vec<_> = refused.into_iter().map(|(line, why)| (line, Some(why))).collect();
+        let mut lines = Vec::new();
+        for product in products {
+            let at = refused.iter().position(|(line, _)| line.seen.is_some() && line.product == product.name);
+            let (line, why) = at.map_or((Line::blank(), None), |at| refused.remove(at));
+            lines.push((Some(product), line, why));
+        }
+        if refused.is_empty() {
+            refused.push((Line::blank(), None));
+        }
+        lines.extend(refused.into_iter().map(|(line, why)| (None, line, why)));
+        let rows = lines.into_iter().enumerate().map(|(at, (listed, line, why))| Row::new(f.t, at, listed, line, why));
+        let (rows, mistakes): (Vec<_>, Vec<_>) = rows.unzip();
+        StockPage { f, rows, notice: ("", ""), mistakes: mistakes.into_iter().flatten().collect() }
     }
 }
 
 /// GET /stock
 pub(super) async fn show(State(shop): State<Shop>, visit: Visit) -> Response {
-    page(&shop, visit, "ST-1", StatusCode::OK, |_| {}).await
+    match shop.stock(&visit.member).await {
+        Ok(products) => {
+            let page = StockPage::new(visit.frame.state("ST-1"), products, Vec::new());
+            page.f.answer(StatusCode::OK, &page)
+        }
+        Err(refusal) => refusal::plain(visit.frame, refusal),
+    }
 }
 
 /// POST /stock/receive
 pub(super) async fn receive(State(shop): State<Shop>, form: Posted) -> Answer {
-    let seen: Option<VersionToken<Product>> = if form.fields.has("version") { Some(form.version()?) } else { None };
-    let once = form.once(seen.map(|seen| seen.version()))?;
-    let Posted { visit, fields, .. } = form;
-    // A text that is no number is as wrong as a number that is too large.
-    let pieces = fields.text(PIECES).trim().parse().unwrap_or(0);
-    let product = fields.text(PRODUCT).trim().to_owned();
-    let refused = match shop.receive(&visit.member, &product, pieces, seen, &once).await {
-        Ok(_) => {
-            let mut response = see("/stock");
-            Flash::Received { product, pieces }.leave(&mut response);
-            return Ok(response);
+    // The use case refuses as well, but a form without a number does not reach it.
+    if !form.visit.member.is_operator() {
+        return Ok(problem::not_allowed(form.visit.frame, Role::Operator, &form.fields));
+    }
+    let lines = Line::sent(&form)?;
+    let Posted { visit: Visit { frame, member }, fields, .. } = form;
+    let t = frame.t;
+    let (mut received, mut refused) = (Vec::new(), Vec::new());
+    for line in lines.into_iter().filter(Line::is_filled) {
+        match line.receive(&shop, &member).await {
+            Ok(pieces) => received.push((line.product, pieces)),
+            Err(refusal) => match Refused::of(t, refusal) {
+                Ok(why) => refused.push((line, why)),
+                Err(refusal) => return Ok(failed(frame, refusal, &fields)),
+            },
         }
-        Err(refused) => refused,
+    }
+    if refused.is_empty() && !received.is_empty() {
+        let mut response = see("/stock");
+        Flash::received(received).leave(&mut response, "/stock");
+        return Ok(response);
+    }
+    let products = match shop.stock(&member).await {
+        Ok(products) => products,
+        Err(refusal) => return Ok(failed(frame, refusal, &fields)),
     };
-    let t = visit.frame.t;
-    let (state, status, notice, mistakes) = match refused {
-        Refusal::Stock(invalid) => ("ST-4", StatusCode::UNPROCESSABLE_ENTITY, None, vec![read::mistake(t, invalid)]),
-        Refusal::Failed(
-            Error::VersionConflict(_) | Error::OptimisticLockingFailure(_) | Error::AlreadyExists { .. },
-        ) if shop.saved(&visit.member, once.form).await.is_ok_and(|saved| {
-            // The same form was sent twice concurrently: one of them has saved.
-            saved.is_some_and(|saved| saved.digest == once.digest)
-        }) =>
-        {
-            let mut response = see("/stock");
-            Flash::Received { product, pieces }.leave(&mut response);
-            return Ok(response);
-        }
-        Refusal::Failed(Error::VersionConflict(_) | Error::OptimisticLockingFailure(_)) => {
-            ("ST-7", StatusCode::CONFLICT, Some(t.stock_changed()), Vec::new())
-        }
-        Refusal::Failed(Error::AlreadyExists { .. }) => {
-            ("ST-8", StatusCode::CONFLICT, Some(t.product_is_there()), Vec::new())
-        }
-        Refusal::Failed(Error::NotFound { .. }) => {
-            let missing = Invalid { field: PRODUCT, problem: Problem::Empty };
-            ("ST-4", StatusCode::UNPROCESSABLE_ENTITY, None, vec![read::mistake(t, missing)])
-        }
-        // The version of something else: no page of the shop sends it.
-        Refusal::Failed(Error::VersionTokenMismatch { .. } | Error::InvalidKey { .. }) => {
-            return Ok(problem::incomplete_form(visit.frame, "version", &fields));
-        }
-        Refusal::Failed(Error::Database(error)) => {
-            let again = Retry { action: "/stock/receive".into(), fields: fields.again() };
-            return Ok(problem::database(visit.frame, &error, Some((again, &fields))));
-        }
-        other => return Ok(refusal::plain(visit.frame, other)),
+    let worst = refused.iter().map(|(_, why)| (why.state, why.status)).max();
+    let (state, status) = worst.unwrap_or(("ST-4", StatusCode::UNPROCESSABLE_ENTITY));
+    let mut page = StockPage::new(frame.state(state), products, refused);
+    page.notice = match (received.is_empty(), page.mistakes.is_empty()) {
+        (true, true) => (t.nothing_received(), ""),
+        (true, false) => (t.nothing_received(), t.not_received_is_here()),
+        (false, _) => (t.some_not_received(), t.not_received_is_here()),
     };
-    let typed = |page: &mut StockPage| {
-        page.notice = notice;
-        page.typed = fields;
-        page.mistakes = mistakes;
-    };
-    Ok(page(&shop, visit, state, status, typed).await)
+    if page.mistakes.is_empty() {
+        page.mistakes.push(Mistake::general("pieces-0", t.no_pieces()));
+    }
+    page.f.flash = (!received.is_empty()).then(|| t.flash_received(t.delivery(&received)));
+    Ok(page.f.answer(status, &page))
 }
 
-async fn page(
-    shop: &Shop,
-    visit: Visit,
-    state: &'static str,
-    status: StatusCode,
-    with: impl FnOnce(&mut StockPage),
-) -> Response {
-    let products = match shop.stock(&visit.member).await {
-        Ok(products) => products,
-        Err(refusal) => return refusal::plain(visit.frame, refusal),
-    };
-    let (f, typed) = (visit.frame.state(state), Fields::default());
-    let mut page = StockPage { f, products, notice: None, typed, mistakes: Vec::new() };
-    with(&mut page);
-    page.f.answer(status, &page)
+/// The page about a failure that is not about one line. What was received before it is not received again when the form is.
+fn failed(frame: Frame, refusal: Refusal, fields: &Fields) -> Response {
+    match refusal {
+        Refusal::Failed(Error::Database(error)) => {
+            let again = Retry { action: "/stock/receive".into(), fields: fields.again() };
+            problem::database(frame, &error, Some((again, fields)))
+        }
+        other => refusal::plain(frame, other),
+    }
 }

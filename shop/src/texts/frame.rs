@@ -51,7 +51,8 @@ texts! {
     flash_press_edit:
         "To edit the order, press [Edit the whole order]: opening the page alone reserves nothing.",
         "주문을 수정하려면 [주문 전체 수정]을 누르세요. 페이지를 여는 것만으로는 편집이 시작되지 않습니다.";
-    flash_received(product, pieces): "Received: {pieces} of {product}.", "입고했습니다: {product} {pieces}개";
+    flash_received(delivery): "Received: {delivery}.", "입고했습니다: {delivery}";
+    flash_received_more(delivery, more): "Received: {delivery}, and {more} more.", "입고했습니다: {delivery} 외 {more}가지";
     flash_signed_out:
         "You are signed out. What you had typed in this browser and not saved has been erased.",
         "로그아웃했습니다. 이 브라우저에 입력하고 저장하지 않은 내용은 지웠습니다.";

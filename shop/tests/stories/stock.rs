@@ -8,7 +8,7 @@ use shop::domain::{MemberId, Money, Order, OrderLine, OrderNo, OrderState, Produ
 use tenure::{LockMode, Owner, Repository};
 use tokio::sync::Barrier;
 
-use super::support::{ORDER, Server, order_path};
+use super::support::{Form, ORDER, Page, Server, order_path};
 
 const KETTLE: &str = "주전자 1.5L";
 const TRAY: &str = "Bamboo tray";
@@ -151,53 +151,214 @@ async fn shipping_waits_two_seconds_and_names_who_is_first() {
     assert_eq!((server.order("S-1").await.0.state(), left(&server).await), (OrderState::Shipped, [4, 5]));
 }
 
+/// The form of a delivery, with these numbers beside these products.
+fn delivery(page: &Page, typed: &[(&str, &str)]) -> Form {
+    typed.iter().fold(page.form("/stock/receive"), |form, (product, pieces)| typing(form, product, pieces))
+}
+
+fn typing(mut form: Form, product: &str, pieces: &str) -> Form {
+    *field(&mut form, product, "pieces") = pieces.to_owned();
+    form
+}
+
+/// The text in a field of a product's row; of the row of a new product, if none is named.
+fn field<'f>(form: &'f mut Form, product: &str, name: &str) -> &'f mut String {
+    let row = form.fields.iter().position(|(name, value)| name == "product" && value == product);
+    let of_row = &mut form.fields[row.unwrap_or_else(|| panic!("no row of {product}"))..];
+    &mut of_row.iter_mut().find(|(other, _)| other == name).unwrap().1
+}
+
+fn typed(page: &Page, product: &str) -> String {
+    field(&mut page.form("/stock/receive"), product, "pieces").clone()
+}
+
 #[tokio::test]
-async fn a_delivery_is_added_once_and_on_the_stock_that_was_seen() {
+async fn whole_delivery_is_received_together() {
     let server = Server::start().await;
     stock(&server, 5, 5).await;
     let park = server.sign_in("park").await;
     let page = park.get("/stock").await;
-    let form_of = |name: &str| {
-        page.forms("/stock/receive")
-            .into_iter()
-            .find(|form| form.value("product") == name)
-            .unwrap()
-            .with("pieces", "10")
-    };
-    let (kettles, stale) = (form_of(KETTLE), form_of(KETTLE).with("form_id", &"0".repeat(32)));
-    let received = park.submit(kettles.clone()).await;
-    assert!(received.is(200).html.contains(&format!("Received: 10 of {KETTLE}")));
-    park.submit(kettles).await.is(200);
-    assert_eq!(left(&server).await, [15, 5]);
-    let refused = park.submit(stale).await;
-    refused.is(409).says("changed after you opened the page");
-    assert_eq!(left(&server).await, [15, 5]);
-    // The number is still in the form, on the version that is shown now.
-    let again = refused.forms("/stock/receive").into_iter().find(|form| form.value("product") == KETTLE).unwrap();
-    assert_eq!(again.value("pieces"), "10");
-    park.submit(again).await.is(200);
-    assert_eq!(left(&server).await, [25, 5]);
-    for wrong in ["", "0", "-1", "10001", "1e3", "많이"] {
-        park.submit(form_of(TRAY).with("pieces", wrong)).await.is(422).says("from 1 to 10000");
-    }
-    assert_eq!(left(&server).await, [25, 5]);
+    let form = delivery(&page, &[(KETTLE, "10"), (TRAY, " 2 ")]);
+    let received = park.submit(form.clone()).await;
+    received.is(200);
+    assert!(received.html.contains(&format!("2 of {TRAY}, 10 of {KETTLE}.")), "{}", received.html);
+    assert_eq!((received.path.as_str(), received.state(), left(&server).await), ("/stock", "ST-1".into(), [15, 7]));
+    // The same form again, as after a click on Back: each was received, and is not added twice.
+    park.submit(form).await.is(200);
+    assert_eq!(left(&server).await, [15, 7]);
 }
 
 #[tokio::test]
-async fn a_new_product_is_received_by_operators_only() {
+async fn refused_row_keeps_its_text_and_the_others_are_received_once() {
     let server = Server::start().await;
+    stock(&server, 5, 5).await;
+    let park = server.sign_in("park").await;
+    let first = delivery(&park.get("/stock").await, &[(KETTLE, "10"), (TRAY, "많이")]);
+    let refused = park.submit(first.clone()).await;
+    refused
+        .is(422)
+        .says("Some products were not received")
+        .says(&format!("{TRAY}: Please write a whole number from 1 to 10000."));
+    assert!(refused.html.contains(&format!("Received: 10 of {KETTLE}.")), "{}", refused.html);
+    assert_eq!(
+        (refused.state(), typed(&refused, KETTLE), typed(&refused, TRAY)),
+        ("ST-4".into(), "".into(), "많이".into())
+    );
+    assert_eq!(left(&server).await, [15, 5]);
+    // Back, and the same again: as before, and nothing is added.
+    let again = park.submit(first.clone()).await;
+    again.is(422);
+    assert_eq!((typed(&again, TRAY), left(&server).await), ("많이".into(), [15, 5]));
+    // Corrected; and sent once more after a click on Back.
+    let corrected = delivery(&refused, &[(TRAY, "3")]);
+    park.submit(corrected.clone()).await.is(200);
+    park.submit(corrected).await.is(200);
+    assert_eq!(left(&server).await, [15, 8]);
+    // The row that was received takes another delivery of as many.
+    park.submit(delivery(&refused, &[(KETTLE, "10"), (TRAY, "")])).await.is(200);
+    assert_eq!(left(&server).await, [25, 8]);
+}
+
+#[tokio::test]
+async fn row_that_changed_meanwhile_is_sent_again_on_the_stock_of_now() {
+    let server = Server::start().await;
+    stock(&server, 5, 5).await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let stale = delivery(&park.get("/stock").await, &[(KETTLE, "10"), (TRAY, "10")]);
+    olivia.submit(delivery(&olivia.get("/stock").await, &[(KETTLE, "1")])).await.is(200);
+    let refused = park.submit(stale.clone()).await;
+    refused.is(409).says(&format!("{KETTLE}: The stock changed after you opened the page"));
+    assert_eq!(
+        (refused.state(), typed(&refused, KETTLE), typed(&refused, TRAY)),
+        ("ST-7".into(), "10".into(), "".into())
+    );
+    assert_eq!(left(&server).await, [6, 15]);
+    let again = refused.form("/stock/receive");
+    park.submit(again.clone()).await.is(200);
+    park.submit(again).await.is(200);
+    // The row is the same one, also on the page of before.
+    park.submit(stale).await.is(200);
+    assert_eq!(left(&server).await, [16, 15]);
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_sent_twice_at_once_is_added_once() {
+    let server = Server::start().await;
+    stock(&server, 5, 5).await;
+    let park = server.sign_in("park").await;
+    let mut form = delivery(&park.get("/stock").await, &[(KETTLE, "10"), (TRAY, "2"), ("", "4")]);
+    *field(&mut form, "", "product") = "감귤".into();
+    let clicks = [0; 4].map(|_| {
+        let (park, form) = (park.clone(), form.clone());
+        tokio::spawn(async move { park.submit(form).await })
+    });
+    for click in clicks {
+        click.await.unwrap().is(200).says("감귤");
+    }
+    assert_eq!(left(&server).await, [15, 7]);
+}
+
+#[tokio::test]
+async fn wrong_numbers_and_none_receive_nothing() {
+    let server = Server::start().await;
+    stock(&server, 5, 5).await;
+    let park = server.sign_in("park").await;
+    let page = park.get("/stock").await;
+    for wrong in ["0", "-1", "10001", "1e3", "많이"] {
+        let refused = park.submit(delivery(&page, &[(TRAY, wrong)])).await;
+        refused.is(422).says("Nothing was received").says("from 1 to 10000");
+        assert_eq!(typed(&refused, TRAY), wrong);
+    }
+    for blank in ["", " "] {
+        park.submit(delivery(&page, &[(TRAY, blank)])).await.is(422).says("Type how many pieces arrived");
+    }
+    assert_eq!(left(&server).await, [5, 5]);
+}
+
+#[tokio::test]
+async fn incomplete_form_receives_nothing() {
+    let server = Server::start().await;
+    stock(&server, 5, 5).await;
+    let park = server.sign_in("park").await;
+    let form = delivery(&park.get("/stock").await, &[(KETTLE, "10"), (TRAY, "2")]);
+    for name in ["product", "version", "form_id", "pieces"] {
+        park.submit(form.clone().without(name)).await.is(400);
+        // One of a row is missing: the number beside it would belong to another product.
+        let mut shifted = form.clone();
+        shifted.fields.remove(form.fields.iter().position(|(other, _)| other == name).unwrap());
+        park.submit(shifted).await.is(400);
+    }
+    let mut foreign = form.clone();
+    *field(&mut foreign, KETTLE, "version") = field(&mut form.clone(), TRAY, "version").clone();
+    park.submit(foreign).await.is(400);
+    assert_eq!(left(&server).await, [5, 5]);
+}
+
+#[tokio::test]
+async fn product_that_is_gone_stays_below_the_list_with_its_number() {
+    let server = Server::start().await;
+    stock(&server, 5, 5).await;
+    let park = server.sign_in("park").await;
+    let form = delivery(&park.get("/stock").await, &[(KETTLE, "10"), (TRAY, "2")]);
+    let products = Repository::<Product>::new(&server.db);
+    let mut tx = server.db.begin().await.unwrap();
+    let tray = products.get(&TRAY.to_owned()).await.unwrap().unwrap();
+    products.delete(&mut tx, tray).await.unwrap();
+    tx.commit().await.unwrap();
+    let refused = park.submit(form).await;
+    refused.is(422).says("not in the list any more");
+    assert_eq!(typed(&refused, TRAY), "2");
+    park.submit(refused.form("/stock/receive")).await.is(200);
+    assert_eq!(left(&server).await, [15, 2]);
+}
+
+#[tokio::test]
+async fn a_new_product_is_received_with_the_others_and_by_operators_only() {
+    let server = Server::start().await;
+    stock(&server, 5, 5).await;
     let (park, minji) = (server.sign_in("park").await, server.sign_in("minji").await);
     let page = park.get("/stock").await;
-    let new = page.forms("/stock/receive").into_iter().next_back().unwrap();
-    let new = new.with("product", " 감귤 <5kg> ").with("pieces", "7");
-    park.submit(new.clone()).await.is(200).says("감귤 <5kg>");
-    park.submit(new.clone()).await.is(200);
+    let new = |name: &str, pieces: &str| {
+        let mut form = delivery(&page, &[(KETTLE, "1"), ("", pieces)]);
+        *field(&mut form, "", "product") = name.to_owned();
+        form
+    };
+    // The row is received, whatever is wrong with the new product.
+    let nameless = park.submit(new(" ", "7")).await;
+    nameless.is(422).says("New product: Please fill this in.");
+    assert_eq!((typed(&nameless, ""), left(&server).await), ("7".into(), [6, 5]));
+    let without_number = park.submit(new("감귤 <5kg>", "")).await;
+    without_number.is(422).says("감귤 <5kg>");
+    park.submit(new(" 감귤 <5kg> ", "7")).await.is(200).says("감귤 <5kg>");
+    park.submit(new(" 감귤 <5kg> ", "7")).await.is(200);
     let product = Repository::<Product>::new(&server.db).get(&"감귤 <5kg>".to_owned()).await.unwrap().unwrap();
-    assert_eq!(product.stock(), 7);
-    park.submit(new.clone().with("form_id", &"0".repeat(32))).await.is(409).says("in the list already");
-    park.submit(new.clone().with("product", " ").with("form_id", &"1".repeat(32))).await.is(422);
+    assert_eq!((product.stock(), left(&server).await), (7, [6, 5]));
+    let there = park.submit(new("감귤 <5kg>", "8")).await;
+    there.is(409).says("in the list already");
+    assert_eq!((there.state().as_str(), left(&server).await), ("ST-8", [6, 5]));
     minji.get("/stock").await.is(403);
     let csrf = minji.open(ORDER).await.form(&format!("{}/edit", order_path(ORDER))).value("csrf").to_owned();
-    let fields = [("csrf", csrf.as_str()), ("product", "tea"), ("pieces", "1"), ("form_id", &"2".repeat(32))];
-    minji.post("/stock/receive", &fields, &[]).await.is(403);
+    for pieces in ["1", ""] {
+        let fields = [("csrf", csrf.as_str()), ("product", "tea"), ("version", ""), ("pieces", pieces)];
+        minji.post("/stock/receive", &[&fields[..], &[("form_id", &"2".repeat(32))]].concat(), &[]).await.is(403);
+    }
+}
+
+#[tokio::test]
+async fn failure_and_the_end_of_a_session_keep_the_whole_delivery() {
+    let server = Server::start().await;
+    stock(&server, 5, 5).await;
+    let park = server.sign_in("park").await;
+    let form = delivery(&park.get("/stock").await, &[(KETTLE, "10"), (TRAY, "2")]);
+    let signed_out = server.browser().submit(form).await;
+    let form = signed_out.is(401).form("/stock/receive");
+    let (products, mut tx) = (Repository::<Product>::new(&server.db), server.db.begin().await.unwrap());
+    // Where rows are locked, the tray is received before the database fails.
+    let kettle = products.find(&mut tx, &KETTLE.to_owned(), LockMode::PessimisticForceIncrement).await.unwrap();
+    let busy = park.submit(form).await;
+    busy.is(503);
+    drop(kettle);
+    tx.rollback().await.unwrap();
+    park.submit(busy.form("/stock/receive")).await.is(200);
+    assert_eq!(left(&server).await, [15, 7]);
 }
