@@ -1,5 +1,8 @@
 //! The application's own row in the transaction of each write: by it an unknown outcome is resolved after the run.
 
+use std::io;
+use std::time::Duration;
+
 use tenure::Transaction;
 use tenure::error::DatabaseError;
 
@@ -16,6 +19,9 @@ pub(crate) struct Note {
     pub(crate) guard: Option<Guarded>,
 }
 
+/// An application's own statement has no deadline of tenure's. On Galera even an insert waits for the other nodes.
+const LIMIT: Duration = Duration::from_secs(5);
+
 /// Writes the note with the database's clock at this moment.
 pub(crate) async fn write(tx: &mut Transaction, backend: Backend, note: &Note) -> Result<(), DatabaseError> {
     let sql = backend.with_placeholders(
@@ -27,7 +33,8 @@ pub(crate) async fn write(tx: &mut Transaction, backend: Backend, note: &Note) -
         ($connection:expr) => {{
             let query = sqlx::query(sqlx::AssertSqlSafe(sql));
             let query = query.bind(&note.op).bind(&note.ledger).bind(note.version).bind(note.generation).bind(guard);
-            query.execute($connection).await?;
+            let written = tokio::time::timeout(LIMIT, query.execute($connection)).await;
+            written.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))?;
         }};
     }
     match backend {
