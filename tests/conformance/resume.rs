@@ -38,7 +38,7 @@ pub async fn expired_lease_resumes_with_the_same_generation(t: &TestDb) {
         "nobody held it meanwhile"
     );
     let last_active = t.locks.check_lock(lease.id()).await.unwrap().holder().last_active;
-    assert_eq!(last_active, t.clock.now() + Duration::from_millis(1), "a heartbeat is later than the start");
+    assert_eq!(last_active, t.clock.now());
     let refused = t.locks.try_lock(&resumed.holder().key, &lee()).await;
     assert!(matches!(refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()));
     t.orders.update(&no).by(&kim()).expecting(seen).releasing(lease.id()).run(Order::ship).await.unwrap();

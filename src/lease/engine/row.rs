@@ -124,7 +124,7 @@ impl LeaseRow {
     /// The generation after the highest of the key, in the same place, with another owner and lock id.
     pub(super) fn change_hands(&mut self, request: &LockRequest, highest: i64, now: i64) -> Result<(), LastGeneration> {
         let generation = highest.checked_add(1).ok_or(LastGeneration)?;
-        *self = LeaseRow { place: self.place.clone(), ..LeaseRow::granted(request, generation, now) };
+        *self = LeaseRow::granted(request, generation, now);
         Ok(())
     }
 

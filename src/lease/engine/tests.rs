@@ -552,6 +552,11 @@ fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
         };
         assert_eq!(resumed, expected, "{rows:?}");
         assert_eq!(after != rows, expected.is_some());
+        // Nobody held it for a while.
+        if let (Some(before), Some(after), true) = (rows.exclusive(&key()), after.exclusive(&key()), expected.is_some())
+        {
+            assert_eq!(after.since, if before.alive(NOW) { before.since } else { NOW });
+        }
     }
 }
 

@@ -34,3 +34,26 @@ fn changes_of_one_kind_are_changes() {
     ];
     assert!(Changes::default().are_none() && !each.iter().any(Changes::are_none));
 }
+
+#[test]
+fn an_end_in_the_history_is_not_replaced() {
+    let broken = Past::ended(&kims(5), How::Broken, Some(&lee()), Some("holiday"), NOW - 5);
+    let before = with_past(rows([kims(-5)]), broken.clone());
+    let (answer, after) = take(&before, &lees());
+    assert_eq!((&*answer, after.past.get(&broken.lock)), ("granted 5", Some(&broken)));
+}
+
+#[test]
+fn later_changes_replace_earlier_ones_and_floors_only_rise() {
+    let row = kims(0);
+    let of = |row: Option<&LeaseRow>, floor| Changes {
+        leases: [(kims(0).place, row.cloned())].into(),
+        past: vec![Past::ended(&kims(0), How::Released, None, None, NOW)],
+        floors: [("Order".to_owned(), floor)].into(),
+    };
+    let mut changes = of(Some(&row), 3);
+    changes.and_then(of(None, 2));
+    assert_eq!((changes.leases.get(&row.place), changes.past.len(), changes.floors["Order"]), (Some(&None), 2, 3));
+    changes.and_then(of(Some(&row), 4));
+    assert_eq!((changes.leases.get(&row.place), changes.floors["Order"]), (Some(&Some(row)), 4));
+}
