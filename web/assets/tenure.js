@@ -6,7 +6,7 @@ import { choices, count, mark, showKept } from "./kept.js";
 import { keepLease, WAIT_MS } from "./lease.js";
 import { watch } from "./live.js";
 import { go, saveFrom } from "./save.js";
-import { draftsOf, erase, keepText } from "./text.js";
+import { draftsOf, erase, keepText, typed } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const open = [];
@@ -38,6 +38,14 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 		if (answer.next) go(answer.next);
 		else bare(way).submit();
 	});
+}
+
+// A form without drafts: the browser asks before typed text is lost.
+for (const form of all("form[data-tenure-asks]")) {
+	let isSent;
+	addEventListener("submit", ({ target }) => (isSent ||= target === form));
+	addEventListener("input", () => (isSent = false));
+	addEventListener("beforeunload", (event) => !isSent && typed(bare(form)) && event.preventDefault());
 }
 
 for (const page of all("[data-now]:not([data-tenure-form])")) watch(page);

@@ -130,7 +130,7 @@ export function keepText(element, onWrite, onKeep) {
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
 	const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
-	let offer, shown, isSent, isLeft, savedAs;
+	let offer, shown, isSent, isLeft, isSaved, savedAs;
 	let isClosed = !restore;
 
 	const draftOf = (text) => ({
@@ -139,7 +139,7 @@ export function keepText(element, onWrite, onKeep) {
 	});
 
 	function save() {
-		if (isErased || isClosed) return;
+		if (isErased || isClosed || isSaved) return;
 		const text = typed(form);
 		if (text) onKeep?.(Boolean(put(draftOf(text))));
 		else remove({ key });
@@ -245,7 +245,7 @@ export function keepText(element, onWrite, onKeep) {
 	const keep = spaced(save);
 	addEventListener("input", ({ target }) => {
 		if (!isIn(element, target)) return;
-		isErased = isSent = false;
+		isErased = isSent = isSaved = false;
 		// After [Leave without saving], while the next page loads.
 		if (isLeft) isLeft = isClosed = false;
 		// It is edited further: what came back is not there to be dropped any more.
@@ -256,6 +256,12 @@ export function keepText(element, onWrite, onKeep) {
 		keep();
 	});
 	for (const type of ["pagehide", "visibilitychange"]) addEventListener(type, save, true);
+	// Another tab has saved it, or dropped it.
+	addEventListener("storage", ({ key, newValue }) => {
+		if (!offer || key !== offer.key || newValue) return;
+		shown = "";
+		wait(false);
+	});
 	// The page was left, and comes back out of the browser's memory: its text is kept again.
 	addEventListener("pageshow", ({ persisted }) => persisted && (isClosed = !restore));
 	part("restore").addEventListener("click", restoreDraft);
@@ -274,6 +280,8 @@ export function keepText(element, onWrite, onKeep) {
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			isClosed = !restore;
 			each(form, values, (field, value) => saved.set(field, value));
+			// Until there is a key: a field that the page itself changes is no change.
+			isSaved = !typed(form);
 			save();
 		},
 		/** It is another form from here on. */

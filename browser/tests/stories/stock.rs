@@ -66,3 +66,20 @@ async fn delivery_that_is_sent_again_after_back_is_received_once() {
         assert_eq!(story.left_of_the_last_product().await, before + 4);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn typed_numbers_are_not_lost_without_a_question() {
+    let story = Story::begin().await;
+    story.two_orders_of_the_last_piece().await;
+    let park = story.person("park").await;
+    let row = format!("tr:has(input[value='{}']) [name=pieces]", Story::LAST_PRODUCT);
+    let before = story.left_of_the_last_product().await;
+    park.goes_to("/stock").await;
+    assert!(!park.is_asked_before(park.reloads()).await);
+    park.types(&row, "4").await;
+    assert!(park.is_asked_before(park.reloads()).await);
+    park.types(&row, "4").await;
+    assert!(!park.is_asked_before(park.clicks(".delivery .main")).await);
+    park.sees(".flash").await;
+    assert_eq!(story.left_of_the_last_product().await, before + 4);
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use browser::{ORDER, Person, Story};
 
+const SHIPPING: &str = "/orders/2026-000300/shipping";
 const FORM_ID: &str = "form[data-tenure-form] [name=form_id]";
 
 async fn is_still_held_by_the_first_tab(story: &Story, park: &Person, generation: i64) {
@@ -111,4 +112,34 @@ async fn page_that_hangs_after_its_reload_keeps_the_form() {
     park.waits_until("performance.now() > 4000").await;
     park.sees("form[data-tenure-state=held]").await;
     assert_eq!(park.value(FORM_ID).await, form);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn own_page_that_was_just_left_does_not_refuse_a_save() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    // The same page again, within the grace of the one before; nothing is typed, so it asks for no lease.
+    minji.goes_to(SHIPPING).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(story.versions().await, 1, "nothing was different");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_another_tab_has_saved_is_not_offered_any_more() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.opens_a_tab().await;
+    minji.goes_to(SHIPPING).await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    minji.turns_to_tab(0).await;
+    super::saves(&minji).await;
+    minji.turns_to_tab(1).await;
+    minji.waits_until("document.querySelector('[data-tenure-draft]').hidden").await;
 }

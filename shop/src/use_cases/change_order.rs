@@ -4,9 +4,12 @@
 //! order while another person edits it.
 
 use tenure::{
-    LockId, Version, VersionToken,
+    LockId, LockKey, Version, VersionToken,
+    error::LeaseError,
+    lease::Holder,
     unit_of_work::{Retry, Update},
 };
+use tenure_web::leases::PARTING_GRACE;
 
 use super::stock::SHIPPING_DEADLINE;
 use super::{Doing, Refusal, Shop};
@@ -23,7 +26,7 @@ impl Shop {
         info: ShippingInfo,
         doing: &Doing,
     ) -> Result<Version, Refusal> {
-        let update = self.change(actor, no, seen, "change shipping info").await?.from_form(seen, Some(id));
+        let update = self.change_by_form(actor, no, seen, id, "change shipping info").await?;
         Ok(self.run(actor, update, doing, |order| order.change_shipping_info(info.clone())).await?)
     }
 
@@ -75,6 +78,27 @@ impl Shop {
         // The owner of an order never changes, so this may be read before the transaction.
         self.order_of(actor, no).await?;
         Ok(self.orders.update(no).by(&actor.owner()).command(command).expecting(seen))
+    }
+
+    /// The same by a form, under its lease if it has one. The member's own lease of a page that was left a moment ago blocks nobody.
+    pub(super) async fn change_by_form(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: VersionToken<Order>,
+        id: &LockId,
+        command: &str,
+    ) -> Result<Update<'_, Order>, Refusal> {
+        let (update, me) = (self.change(actor, no, seen, command).await?, actor.owner());
+        let holders = self.locks.holders(&LockKey::of::<Order>(no)).await?;
+        let is_left = |holder: &&Holder| holder.owner.id == me.id && holder.remaining <= PARTING_GRACE;
+        let Some(left) = holders.iter().find(is_left) else { return Ok(update.from_form(seen, Some(id))) };
+        Ok(match self.locks.acting_for(&me).check_lock(id).await {
+            Err(LeaseError::NoLock(lost)) if lost.why.permits_a_save_by_version() => {
+                update.unless_locked_except(left.generation)
+            }
+            _ => update.from_form(seen, Some(id)),
+        })
     }
 }
 

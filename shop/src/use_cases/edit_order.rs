@@ -110,7 +110,7 @@ impl Shop {
         doing: &Doing,
     ) -> Result<Version, Refusal> {
         may_add(actor, &form.lines)?;
-        let update = self.change(actor, no, seen, "edit order").await?.from_form(seen, Some(id));
+        let update = self.change_by_form(actor, no, seen, id, "edit order").await?;
         let command = |order: &mut Order| {
             order.change_shipping_info(form.info.clone())?;
             order.change_lines(form.lines.clone())

@@ -48,7 +48,7 @@ impl Shop {
     ) -> Result<SavedBoth, Refusal> {
         may_add(actor, changes.lines.as_deref().unwrap_or_default())?;
         let command = if changes.lines.is_some() { "edit order" } else { "change shipping info" };
-        let update = self.change(actor, no, seen, command).await?.from_form(seen, Some(id));
+        let update = self.change_by_form(actor, no, seen, id, command).await?;
         let Doing::Save(once) = doing else {
             let version = update.dry_run(|order| changes.apply(order)).await?.version();
             return Ok(SavedBoth { version, with: Vec::new() });
