@@ -86,35 +86,6 @@ async fn internal_note_is_not_printed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn how_the_page_before_ended_is_not_said_beside_what_is_urgent() {
-    let story = Story::begin().await;
-    for language in ["en", "ko"] {
-        let minji = story.reader_of(language).await;
-        minji.sign_in("minji").await;
-        minji.goes_to(SHIPPING).await;
-        minji.types("[name=message]", language).await;
-        // The answer to the save is lost: what it says waits for the next page.
-        let cut = "(window.fetch = ((send) => (url, options) => /shipping$/.test(url)
-            ? send(url, options).then(() => Promise.reject(new TypeError())) : send(url, options))(fetch), null)";
-        minji.finds::<()>(cut).await;
-        minji.clicks("[data-tenure-action=save]").await;
-        minji.sees("[data-tenure-stop]").await;
-        minji.clicks("[data-tenure-stop]").await;
-        minji.goes_to(SHIPPING).await;
-        minji.sees(".flash").await;
-        minji.types("[name=message]", &format!("{language}, twice")).await;
-        minji.sees("#shipping[data-tenure-state=held]").await;
-        minji.is_online(false).await;
-        minji.clicks("[data-tenure-action=save]").await;
-        minji.sees("[data-tenure-check]").await;
-        minji.photo(&format!("{language}-unsent-after-saved")).await;
-        assert!(!minji.finds::<bool>("document.querySelector('.flash').checkVisibility()").await);
-        minji.is_online(true).await;
-        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn ones_own_form_that_was_left_is_not_called_another_tab_only() {
     let story = Story::begin().await;
     let olivia = story.person("olivia").await;
