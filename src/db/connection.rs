@@ -1,5 +1,8 @@
 //! A connection of any of the databases.
 
+#[cfg(feature = "sea-orm")]
+use sea_orm::{DbBackend, ExecResult, QueryResult};
+
 use crate::clock::ManualClock;
 use crate::db::EndSession;
 #[cfg(feature = "mysql")]
@@ -7,7 +10,7 @@ use crate::db::mysql;
 #[cfg(feature = "postgres")]
 use crate::db::postgres;
 #[cfg(feature = "sea-orm")]
-use crate::db::sea_orm::SeaOrmStatements;
+use crate::db::sea_orm::Failure;
 #[cfg(feature = "sqlite")]
 use crate::db::sqlite;
 use crate::db::{Bind, Row, RowLock, Sheet, Statement, erased};
@@ -178,18 +181,44 @@ impl Connection {
             _ => None,
         }
     }
+}
 
-    /// Its interface for SeaORM.
-    #[cfg(feature = "sea-orm")]
-    pub(crate) fn as_sea_orm(&mut self) -> &mut dyn SeaOrmStatements {
-        match &mut self.link {
+/// The same on the open transaction of each database. A unit of work of the application has one.
+#[cfg(feature = "sea-orm")]
+macro_rules! on_database {
+    ($link:expr, $open:ident => $work:expr) => {
+        match $link {
             #[cfg(feature = "sqlite")]
-            Link::Sqlite(Mode::Open(open)) => open,
+            Link::Sqlite(Mode::Open($open)) => $work,
             #[cfg(feature = "postgres")]
-            Link::Postgres(Mode::Open(open)) => open,
+            Link::Postgres(Mode::Open($open)) => $work,
             #[cfg(feature = "mysql")]
-            Link::MySql(Mode::Open(open)) => open,
+            Link::MySql(Mode::Open($open)) => $work,
             _ => unreachable!("a unit of work has an open transaction of a database"),
         }
+    };
+}
+
+/// SeaORM's statements in the same transaction.
+#[cfg(feature = "sea-orm")]
+impl Connection {
+    /// The SQL dialect for SeaORM.
+    pub(crate) fn dialect(&self) -> DbBackend {
+        on_database!(&self.link, open => open.dialect())
+    }
+
+    /// Runs a statement that returns no rows.
+    pub(crate) async fn sea_orm_execute(&mut self, statement: sea_orm::Statement) -> Result<ExecResult, Failure> {
+        erased(async { on_database!(&mut self.link, open => open.sea_orm_execute(statement).await) }).await
+    }
+
+    /// Runs a text unprepared: several statements, or one that cannot be prepared.
+    pub(crate) async fn sea_orm_execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
+        erased(async { on_database!(&mut self.link, open => open.sea_orm_execute_unprepared(sql).await) }).await
+    }
+
+    /// Runs a statement and reads all its rows.
+    pub(crate) async fn sea_orm_query(&mut self, statement: sea_orm::Statement) -> Result<Vec<QueryResult>, Failure> {
+        erased(async { on_database!(&mut self.link, open => open.sea_orm_query(statement).await) }).await
     }
 }

@@ -6,25 +6,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use sea_orm::{DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
+use sea_orm::{DbErr, RuntimeErr};
 use sqlx::error::ErrorKind;
 
 use super::own_error;
 use crate::error::{DatabaseError, Error};
-
-/// The interface of a transaction for SeaORM.
-#[async_trait]
-pub(crate) trait SeaOrmStatements: Send {
-    /// The SQL dialect for SeaORM.
-    fn dialect(&self) -> DbBackend;
-    /// Runs a statement that returns no rows.
-    async fn execute(&mut self, statement: Statement) -> Result<ExecResult, Failure>;
-    /// Runs a text unprepared: several statements, or one that cannot be prepared.
-    async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure>;
-    /// Runs a statement and reads all its rows.
-    async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure>;
-}
 
 /// Whether a text of the application may end the transaction. A false positive costs one check.
 pub(crate) fn may_end(sql: &str) -> bool {

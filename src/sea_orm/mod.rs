@@ -124,7 +124,7 @@ impl Transaction {
     /// # Errors
     /// [`DatabaseError::Poisoned`] after an earlier error.
     pub fn sea_orm(&mut self) -> Result<SeaOrm<'_>, DatabaseError> {
-        let dialect = self.database.lend()?.as_sea_orm().dialect();
+        let dialect = self.database.lend()?.dialect();
         Ok(SeaOrm { transaction: Mutex::new(self), dialect })
     }
 }
@@ -142,13 +142,13 @@ impl ConnectionTrait for SeaOrm<'_> {
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         let mut transaction = self.transaction.lock().await;
-        let done = transaction.database.run_as(async |tx| tx.as_sea_orm().execute(statement).await, meaning).await;
+        let done = transaction.database.run_as(async |tx| tx.sea_orm_execute(statement).await, meaning).await;
         done.map_err(|failure| DbErr::Exec(failure.into_runtime_error()))
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         let mut transaction = self.transaction.lock().await;
-        let done = transaction.database.run_as(async |tx| tx.as_sea_orm().execute_unprepared(sql).await, meaning).await;
+        let done = transaction.database.run_as(async |tx| tx.sea_orm_execute_unprepared(sql).await, meaning).await;
         done.map_err(|failure| DbErr::Exec(failure.into_runtime_error()))
     }
 
@@ -158,7 +158,7 @@ impl ConnectionTrait for SeaOrm<'_> {
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let mut transaction = self.transaction.lock().await;
-        let done = transaction.database.run_as(async |tx| tx.as_sea_orm().query(statement).await, meaning).await;
+        let done = transaction.database.run_as(async |tx| tx.sea_orm_query(statement).await, meaning).await;
         done.map_err(|failure| DbErr::Query(failure.into_runtime_error()))
     }
 }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use sea_orm::{DbBackend, ExecResult, QueryResult};
 use sea_query_sqlx::SqlxValues;
 use sqlx::{IntoArguments, MySql};
@@ -11,15 +10,14 @@ use sqlx::{IntoArguments, MySql};
 use super::connection::OpenTransaction;
 use super::errors::classify;
 use super::session::{Session, Statement};
-use crate::db::sea_orm::{Failure, SeaOrmStatements, may_end};
+use crate::db::sea_orm::{Failure, may_end};
 
-#[async_trait]
-impl SeaOrmStatements for OpenTransaction {
-    fn dialect(&self) -> DbBackend {
+impl OpenTransaction {
+    pub(crate) fn dialect(&self) -> DbBackend {
         DbBackend::MySql
     }
 
-    async fn execute(&mut self, statement: sea_orm::Statement) -> Result<ExecResult, Failure> {
+    pub(crate) async fn sea_orm_execute(&mut self, statement: sea_orm::Statement) -> Result<ExecResult, Failure> {
         let (statement, may_end) = (translate(&statement), may_end(&statement.sql));
         let done = self.within_deadline(async |session| session.execute(statement).await.map(ExecResult::from)).await;
         if may_end {
@@ -28,7 +26,7 @@ impl SeaOrmStatements for OpenTransaction {
         done
     }
 
-    async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
+    pub(crate) async fn sea_orm_execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
         // A limit would apply to the first of its statements only, so there is none: the server's own applies.
         let session = self.session();
         session.notes_own_statement();
@@ -39,7 +37,7 @@ impl SeaOrmStatements for OpenTransaction {
         done.map(ExecResult::from).map_err(|error| Failure::new(error, classify))
     }
 
-    async fn query(&mut self, statement: sea_orm::Statement) -> Result<Vec<QueryResult>, Failure> {
+    pub(crate) async fn sea_orm_query(&mut self, statement: sea_orm::Statement) -> Result<Vec<QueryResult>, Failure> {
         let may_wait = may_wait(&statement.sql);
         let statement = translate(&statement);
         let rows = match may_wait {
@@ -52,9 +50,7 @@ impl SeaOrmStatements for OpenTransaction {
         };
         Ok(rows.into_iter().map(QueryResult::from).collect())
     }
-}
 
-impl OpenTransaction {
     /// Runs a statement whose waits end at the deadline, and keeps the driver's error if it fails.
     async fn within_deadline<T>(
         &mut self,

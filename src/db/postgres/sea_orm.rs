@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use sea_orm::{DbBackend, ExecResult, QueryResult, Statement};
 use sea_query_sqlx::SqlxValues;
 use sqlx::query::Query;
@@ -10,15 +9,14 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres};
 
 use super::connection::OpenTransaction;
 use super::errors::classify;
-use crate::db::sea_orm::{Failure, SeaOrmStatements, may_end};
+use crate::db::sea_orm::{Failure, may_end};
 
-#[async_trait]
-impl SeaOrmStatements for OpenTransaction {
-    fn dialect(&self) -> DbBackend {
+impl OpenTransaction {
+    pub(crate) fn dialect(&self) -> DbBackend {
         DbBackend::Postgres
     }
 
-    async fn execute(&mut self, statement: Statement) -> Result<ExecResult, Failure> {
+    pub(crate) async fn sea_orm_execute(&mut self, statement: Statement) -> Result<ExecResult, Failure> {
         let may_end = may_end(&statement.sql);
         let query = query(statement);
         let done = self.within_deadline(async |connection| query.execute(connection).await.map(ExecResult::from)).await;
@@ -28,7 +26,7 @@ impl SeaOrmStatements for OpenTransaction {
         done
     }
 
-    async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
+    pub(crate) async fn sea_orm_execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
         let text = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
         let done = self.within_deadline(async |connection| text.execute(connection).await.map(ExecResult::from)).await;
         if may_end(sql) {
@@ -37,14 +35,12 @@ impl SeaOrmStatements for OpenTransaction {
         done
     }
 
-    async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure> {
+    pub(crate) async fn sea_orm_query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure> {
         let query = query(statement);
         let rows = self.within_deadline(async |connection| query.fetch_all(connection).await).await?;
         Ok(rows.into_iter().map(QueryResult::from).collect())
     }
-}
 
-impl OpenTransaction {
     /// Runs a statement whose waits end at the deadline, and keeps the driver's error if it fails.
     async fn within_deadline<T>(
         &mut self,
