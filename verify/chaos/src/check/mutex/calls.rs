@@ -67,7 +67,7 @@ pub(super) struct Calls {
     pub(super) unknown: Vec<(u64, usize)>,
     /// From when on each lock may have been ended by a call of unknown outcome.
     pub(super) may_end: Vec<u64>,
-    /// Which locks may have been extended by one.
+    /// Which locks may have been extended by one, or by a dropped request.
     pub(super) may_last: Vec<bool>,
     /// Which locks may be granted anew: a request of theirs was dropped, and may have been undone.
     pub(super) may_return: Vec<bool>,
@@ -119,7 +119,9 @@ impl Calls {
         match (operation.call.f, lock) {
             (Function::Lock | Function::Wait, Some(lock)) => {
                 self.unknown.push((sent, lock));
+                // It may also come after the same request that was repeated, and then keeps that lease alive.
                 self.may_return[lock] |= operation.is_dropped();
+                self.may_last[lock] |= operation.is_dropped();
             }
             (Function::Extend, Some(lock)) => self.may_last[lock] = true,
             (Function::Shorten, Some(lock)) => may_end(lock, sent + ms(args.within_ms.unwrap_or(0))),

@@ -163,6 +163,17 @@ mod tests {
     }
 
     #[test]
+    fn dropped_request_may_keep_the_lease_of_its_repetition_alive() {
+        let run = |code| {
+            let mut first = failed(Function::Lock, "1", "a", (0, 10), code);
+            (first.call.args, first.answer.as_mut().expect("it has an answer").stage) = (of_lock("1"), Stage::Info);
+            let again = Operation { call: lock("1", "a", (20, 30), 1).call, ..lock("2", "a", (20, 30), 1) };
+            found(vec![first, again, under("3", "1", (2_100, 2_200))])
+        };
+        assert_eq!((run(DROPPED), run("outcome-unknown")), (0, 1));
+    }
+
+    #[test]
     fn saved_form_may_have_ended_its_lease() {
         let form = |answer| {
             let call = Args { guard: Some(Guarded::Form), ..of_lock("1") };
