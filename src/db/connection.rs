@@ -20,8 +20,8 @@ use crate::simulation;
 
 /// A connection: an open transaction, or one for reading.
 ///
-/// Each statement that waits ends at the transaction's deadline. If its caller is dropped, the statement is ended or completed before the connection
-/// is used again, and an open transaction is rolled back.
+/// Each statement that waits ends at the transaction's deadline. If its caller is dropped, the statement is ended or completed before the
+/// connection is used again, and an open transaction is rolled back.
 pub(crate) struct Connection {
     link: Link,
     /// The clock of a test.

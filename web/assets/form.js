@@ -26,6 +26,10 @@ export const fields = (form) =>
 /** Whether an event is about this form: of one of its fields, or of an editor inside it. */
 export const isIn = (form, target) => target.form === form || Node.prototype.contains.call(form, target);
 
+/** Whether a link or a form leads another tab, and leaves this page as it is. */
+export const isElsewhere = (event, { target }) =>
+	(target && target !== "_self") || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+
 /** Runs it at once, and while it is called again and again, only twice a second: a key must not cost more in a longer text. */
 export function spaced(run) {
 	let timer, isDue;

@@ -1,7 +1,7 @@
 // The scripts of pages with forms: form.js has what they share, text.js keeps the typed text, lease.js tracks the state of the form,
 // save.js sends it, kept.js is about text whose form is gone; live.js shows what is new on a page, with or without a form.
 
-import { bare, post } from "./form.js";
+import { bare, isElsewhere, post } from "./form.js";
 import { choices, count, mark, showKept } from "./kept.js";
 import { keepLease, WAIT_MS } from "./lease.js";
 import { watch } from "./live.js";
@@ -23,9 +23,7 @@ for (const form of all("form[data-tenure-form]")) {
 for (const way of open.length ? all("[data-tenure-drop]") : []) {
 	const isForm = way.tagName === "FORM";
 	way.addEventListener(isForm ? "submit" : "click", async (event) => {
-		// A link that is opened in another tab leaves nothing.
-		const isElsewhere = way.target && way.target !== "_self";
-		if (isElsewhere || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+		if (isElsewhere(event, way)) return;
 		for (const { lease } of open) lease.leave(true);
 		if (!isForm) return open.forEach(({ text }) => text.drop());
 		// Sent from a page that stays until there is an answer, as a save is. An answer without an address is shown by the browser.

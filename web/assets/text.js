@@ -7,7 +7,7 @@
 // Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, when their person
 // signs out, and after a day. A dropped one can be restored for ten minutes.
 
-import { bare, clock, fields, hidden, isIn, near, spaced } from "./form.js";
+import { bare, clock, fields, hidden, isElsewhere, isIn, near, spaced } from "./form.js";
 
 const KEY = "tenure draft ";
 const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
@@ -100,9 +100,9 @@ export const draftsOf = (person) => drafts().filter((draft) => !person || draft.
 /** Whether this page was loaded by its own link to itself in another language. */
 const isAgain = Boolean(store(() => sessionStorage[AGAIN] === location.pathname));
 store(() => sessionStorage.removeItem(AGAIN));
-addEventListener("click", ({ target }) => {
-	const link = target.closest?.("a[hreflang]");
-	if (link) store(() => (sessionStorage[AGAIN] = link.pathname));
+addEventListener("click", (event) => {
+	const link = event.target.closest?.("a[hreflang]");
+	if (link && !isElsewhere(event, link)) store(() => (sessionStorage[AGAIN] = link.pathname));
 });
 
 let isErased = false;
@@ -130,7 +130,8 @@ export function keepText(element, onWrite, onKeep) {
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
 	const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
-	let offer, shown, isSent, isLeft, isSaved, savedAs;
+	let offer, shown, isSent, savedAs;
+	let isQuiet = false; // It was saved, or left: nothing is kept until there is another key.
 	let isClosed = !restore;
 
 	const draftOf = (text) => ({
@@ -139,7 +140,7 @@ export function keepText(element, onWrite, onKeep) {
 	});
 
 	function save() {
-		if (isErased || isClosed || isSaved) return;
+		if (isErased || isClosed || isQuiet) return;
 		const text = typed(form);
 		if (text) onKeep?.(Boolean(put(draftOf(text))));
 		else remove({ key });
@@ -245,9 +246,7 @@ export function keepText(element, onWrite, onKeep) {
 	const keep = spaced(save);
 	addEventListener("input", ({ target }) => {
 		if (!isIn(element, target)) return;
-		isErased = isSent = isSaved = false;
-		// After [Leave without saving], while the next page loads.
-		if (isLeft) isLeft = isClosed = false;
+		isErased = isSent = isQuiet = false;
 		// It is edited further: what came back is not there to be dropped any more.
 		if (shown === "back") {
 			shown = "";
@@ -263,7 +262,7 @@ export function keepText(element, onWrite, onKeep) {
 		wait(false);
 	});
 	// The page was left, and comes back out of the browser's memory: its text is kept again.
-	addEventListener("pageshow", ({ persisted }) => persisted && (isClosed = !restore));
+	addEventListener("pageshow", ({ persisted }) => persisted && ([isClosed, isQuiet] = [!restore, false]));
 	part("restore").addEventListener("click", restoreDraft);
 	part("discard").addEventListener("click", discard);
 	if (restore) look();
@@ -280,8 +279,8 @@ export function keepText(element, onWrite, onKeep) {
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			isClosed = !restore;
 			each(form, values, (field, value) => saved.set(field, value));
-			// Until there is a key: a field that the page itself changes is no change.
-			isSaved = !typed(form);
+			// A field that the page itself changes is no change.
+			isQuiet = !typed(form);
 			save();
 		},
 		/** It is another form from here on. */
@@ -291,7 +290,7 @@ export function keepText(element, onWrite, onKeep) {
 		/** It is left without saving. */
 		drop() {
 			save();
-			isClosed = isLeft = Boolean(restore);
+			isQuiet = true;
 			ofThisForm().forEach(drop);
 		},
 	};

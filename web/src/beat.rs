@@ -79,7 +79,7 @@ pub use response::HeartbeatResponse;
 
 use crate::csrf::CsrfToken;
 use crate::form_id::FormId;
-use crate::leases::PARTING_GRACE;
+use crate::leases::{PARTING_GRACE, was_left_by};
 use crate::problem::Problem;
 use crate::verdict::{Facts, Mine, Moved};
 
@@ -328,7 +328,7 @@ impl<A: Aggregate> Beat<A> {
         let lease = match locks.try_lock_as(&key, &self.owner, self.id.clone()).await {
             Ok(lease) => lease,
             Err(LockError::AlreadyLocked(own)) if own.owner.id == self.owner.id => {
-                if own.remaining > PARTING_GRACE && self.instead_of != Some(own.generation) {
+                if !was_left_by(&own, &self.owner.id) && self.instead_of != Some(own.generation) {
                     return self.look(locks, &key).await;
                 }
                 let taken = locks.take_over(&key, own.generation, &self.owner, self.id.clone(), MOVED_HERE).await;

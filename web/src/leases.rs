@@ -25,7 +25,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::{Deserialize, Serialize};
-use tenure::{LockId, LockManager, Owner, error::LeaseError};
+use tenure::{LockId, LockManager, Owner, error::LeaseError, lease::Holder};
 use tower_http::csrf::{CsrfLayer, ProtectionError};
 
 use crate::beat::other_person;
@@ -36,6 +36,11 @@ use crate::problem::Problem;
 
 /// How long a lease outlives its page: enough to reload, or to come back with the Back button.
 pub const PARTING_GRACE: Duration = Duration::from_secs(10);
+
+/// Whether that is the person's own lease of a page that was left a moment ago. It blocks nobody: neither another page of theirs nor a save.
+pub fn was_left_by(holder: &Holder, person: &str) -> bool {
+    holder.owner.id == person && holder.remaining <= PARTING_GRACE
+}
 
 /// The scripts: the one that a page loads, and those that it imports.
 const SCRIPTS: [(&str, &str); 7] = [

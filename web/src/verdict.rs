@@ -12,7 +12,7 @@ use tenure::{
     version::Change,
 };
 
-use crate::leases::PARTING_GRACE;
+use crate::leases::{PARTING_GRACE, was_left_by};
 
 /// The known facts. `F` is the application's own reason that an aggregate in this state cannot be changed.
 #[derive(Debug, Clone)]
@@ -119,9 +119,7 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     if let Some(reason) = frozen {
         return Verdict::Frozen(reason);
     }
-    // The person's own lease of a page that was left a moment ago blocks nobody.
-    let is_leaving = |holder: &&Holder| holder.owner.id == me.id && holder.remaining <= PARTING_GRACE;
-    let blocker = others.iter().find(|holder| exclusive && !is_leaving(holder)).cloned();
+    let blocker = others.iter().find(|holder| exclusive && !was_left_by(holder, &me.id)).cloned();
     let (lease, resumed, ended) = match mine {
         Mine::Alive(lease) => (Some(lease), false, None),
         Mine::Resumed(lease) => (Some(lease), true, None),

@@ -11,8 +11,8 @@ use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::posted::{Answer, Posted};
+use super::refusal;
 use super::sign_in::{signed_out, still_signed_in};
-use super::{refusal, see};
 use crate::domain::Member;
 use crate::texts::Html;
 use crate::use_cases::{Session, SessionId, Shop};
@@ -61,9 +61,7 @@ pub(super) async fn end(State(shop): State<Shop>, current: Option<Extension<Sess
     if is_this_one {
         return Ok(signed_out(Flash::SignedOut));
     }
-    let mut response = see("/account");
-    Flash::SessionEnded.leave(&mut response, "/account");
-    Ok(response)
+    Ok(Flash::SessionEnded.at("/account"))
 }
 
 /// POST /account/sign-out-everywhere: includes this browser.

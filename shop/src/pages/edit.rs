@@ -21,7 +21,7 @@ use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::read::{mistake_of, read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
-use super::{both, form_url, order_url, outcome, see};
+use super::{both, form_url, order_url, outcome};
 use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, Shop, WholeForm};
 use page::draw;
@@ -33,10 +33,7 @@ pub(super) fn address(no: &OrderNo, form: FormId, kept: Option<FormId>) -> Strin
 
 /// GET /orders/{no}/edit: viewing never acquires a lock, so there is nothing to show here.
 pub(super) async fn explain(Number(no): Number) -> Response {
-    let order = order_url(&no);
-    let mut response = see(&order);
-    Flash::PressEdit.leave(&mut response, &order);
-    response
+    Flash::PressEdit.at(&order_url(&no))
 }
 
 /// GET /orders/{no}/edit/{form}

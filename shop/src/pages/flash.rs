@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tenure::{Version, VersionToken};
 
 use super::frame::Frame;
+use super::see;
 use crate::cookies::{self, Cookie};
 use crate::domain::Order;
 use crate::texts::{Html, Lang};
@@ -95,6 +96,13 @@ impl Flash {
         let text = serde_json::to_string(self).unwrap_or_default();
         let text = serde_urlencoded::to_string([("said", text.as_str()), ("to", to)]).unwrap_or_default();
         cookies::leave(response, Cookie { name: COOKIE, value: text, max_age: MAX_AGE });
+    }
+
+    /// Redirects there, with the message.
+    pub(super) fn at(&self, to: &str) -> Response {
+        let mut response = see(to);
+        self.leave(&mut response, to);
+        response
     }
 
     /// The message for this page, if one is pending.

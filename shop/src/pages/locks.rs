@@ -174,9 +174,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
     if check_reason(reason, LONGEST_REASON).is_ok() {
         match shop.break_lock(&visit.member, &key, generation, reason).await {
             Ok(ended) => {
-                let mut response = see("/locks");
-                Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.leave(&mut response, "/locks");
-                return Ok(response);
+                return Ok(Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.at("/locks"));
             }
             Err(Refusal::Break(
                 BreakError::HolderChanged { .. }

@@ -15,7 +15,7 @@ use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
 use super::kept::Key;
 use super::posted::{Answer, Posted};
-use super::{problem, refusal, see};
+use super::{problem, refusal};
 use crate::domain::WeakPassword;
 use crate::session::{self, Visitor};
 use crate::texts::{Html, Lang, left};
@@ -56,9 +56,8 @@ pub(super) async fn change(
     let browser = key.known_as(member.id().as_str());
     match shop.change_password(&member, old, new, &browser, &visitor.agent).await {
         Ok(PasswordChange::Done(session)) => {
-            let mut response = see("/account");
+            let mut response = Flash::PasswordChanged.at("/account");
             session::start(&mut response, &session);
-            Flash::PasswordChanged.leave(&mut response, "/account");
             Ok(response)
         }
         Ok(PasswordChange::WrongOld) => Ok(wrong(frame, OLD, t.password_old(), t.wrong_old_password())),

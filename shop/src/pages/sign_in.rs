@@ -146,9 +146,8 @@ pub(super) async fn sign_out(State(shop): State<Shop>, session: Option<Extension
 
 /// Redirects to the sign-in page, and deletes the cookie.
 pub(super) fn signed_out(flash: Flash) -> Response {
-    let mut response = see("/sign-in");
+    let mut response = flash.at("/sign-in");
     session::end(&mut response);
-    flash.leave(&mut response, "/sign-in");
     response
 }
 

@@ -14,7 +14,7 @@ use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
 use super::posted::{Answer, Posted};
 use super::problem::{self, Retry};
-use super::{refusal, see};
+use super::refusal;
 use crate::domain::{Member, Product, Role};
 use crate::texts::{Html, Lang};
 use crate::use_cases::{Once, ProductRow, Refusal, Shop};
@@ -204,9 +204,7 @@ pub(super) async fn receive(State(shop): State<Shop>, form: Posted) -> Answer {
         }
     }
     if refused.is_empty() && !received.is_empty() {
-        let mut response = see("/stock");
-        Flash::received(received).leave(&mut response, "/stock");
-        return Ok(response);
+        return Ok(Flash::received(received).at("/stock"));
     }
     let products = match shop.stock(&member).await {
         Ok(products) => products,

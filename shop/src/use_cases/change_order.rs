@@ -6,10 +6,9 @@
 use tenure::{
     LockId, LockKey, Version, VersionToken,
     error::LeaseError,
-    lease::Holder,
     unit_of_work::{Retry, Update},
 };
-use tenure_web::leases::PARTING_GRACE;
+use tenure_web::leases::was_left_by;
 
 use super::stock::SHIPPING_DEADLINE;
 use super::{Doing, Refusal, Shop};
@@ -80,7 +79,7 @@ impl Shop {
         Ok(self.orders.update(no).by(&actor.owner()).command(command).expecting(seen))
     }
 
-    /// The same by a form, under its lease if it has one. The member's own lease of a page that was left a moment ago blocks nobody.
+    /// The same by a form, under its lease if it has one, beside the member's own lease of a page that was left a moment ago.
     pub(super) async fn change_by_form(
         &self,
         actor: &Member,
@@ -91,14 +90,14 @@ impl Shop {
     ) -> Result<Update<'_, Order>, Refusal> {
         let (update, me) = (self.change(actor, no, seen, command).await?, actor.owner());
         let holders = self.locks.holders(&LockKey::of::<Order>(no)).await?;
-        let is_left = |holder: &&Holder| holder.owner.id == me.id && holder.remaining <= PARTING_GRACE;
-        let Some(left) = holders.iter().find(is_left) else { return Ok(update.from_form(seen, Some(id))) };
-        Ok(match self.locks.acting_for(&me).check_lock(id).await {
-            Err(LeaseError::NoLock(lost)) if lost.why.permits_a_save_by_version() => {
-                update.unless_locked_except(left.generation)
-            }
-            _ => update.from_form(seen, Some(id)),
-        })
+        // Not if it is this form's own, nor if this form's was ended by somebody.
+        if let Some(left) = holders.iter().find(|holder| was_left_by(holder, &me.id))
+            && let Err(LeaseError::NoLock(lost)) = self.locks.acting_for(&me).check_lock(id).await
+            && lost.why.permits_a_save_by_version()
+        {
+            return Ok(update.unless_locked_except(left.generation));
+        }
+        Ok(update.from_form(seen, Some(id)))
     }
 }
 

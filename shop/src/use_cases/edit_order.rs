@@ -5,7 +5,7 @@ use tenure::{
     error::{LeaseError, LockError, TakeOverError},
 };
 use tenure_web::beat::MOVED_HERE;
-use tenure_web::leases::PARTING_GRACE;
+use tenure_web::leases::was_left_by;
 
 use super::change_order::may_add;
 use super::{Doing, Refusal, Shop};
@@ -43,8 +43,7 @@ impl Shop {
         must_be_changeable(&order).inspect_err(forgiven)?;
         let key = LockKey::of::<Order>(no);
         let lease = match self.locks.try_lock_as(&key, &actor.owner(), id.clone()).await {
-            // The page that held it was left a moment ago, and its parting grace is not over.
-            Err(LockError::AlreadyLocked(own)) if own.owner == actor.owner() && own.remaining <= PARTING_GRACE => {
+            Err(LockError::AlreadyLocked(own)) if was_left_by(&own, actor.id().as_str()) => {
                 self.move_lease(actor, &key, own.generation, id).await?
             }
             lease => lease.map_err(Refusal::from).inspect_err(forgiven)?,
