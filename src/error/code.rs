@@ -502,4 +502,13 @@ mod tests {
             assert!(code.as_str().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{code}");
         }
     }
+
+    #[test]
+    fn a_person_reads_a_title_and_of_the_database_only_what_is_public() {
+        for (code, title, text) in
+            [(ErrorCode::AlreadyLocked, "Somebody is editing it", None), (ErrorCode::Deadlock, "Try again", Some(BUSY))]
+        {
+            assert_eq!((code.title(), code.public_text()), (title, text), "{code}");
+        }
+    }
 }

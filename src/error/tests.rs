@@ -11,11 +11,16 @@ fn held(id: &str, owner: &str) -> Holder {
 }
 
 fn conflict() -> Box<VersionConflict> {
+    conflict_with(None)
+}
+
+/// With a change that made this the current version, or deleted it.
+fn conflict_with(actual: Option<Version>) -> Box<VersionConflict> {
     Box::new(VersionConflict {
         aggregate: "Order".into(),
         id: "1".into(),
         expected: Version::FIRST,
-        actual: None,
+        actual,
         changed: None,
         fields: Vec::new(),
         opened_known: false,
@@ -47,6 +52,38 @@ fn ages_to_sweep_are_rounded_up_to_hours() {
     let (asked, shortest) = (Duration::from_secs(3_601), Duration::from_secs(24 * 3_600));
     let young = SweepError::TooYoung { asked, shortest }.to_string();
     assert!(young.starts_with("leases that ended 2 h ago") && young.ends_with("older than 24 h"), "{young}");
+}
+
+#[test]
+fn what_others_deleted_is_not_found() {
+    for (error, code) in [
+        (Error::VersionConflict(conflict()), ErrorCode::NotFound),
+        (Error::OptimisticLockingFailure(conflict()), ErrorCode::NotFound),
+        (Error::VersionConflict(conflict_with(Some(Version::FIRST))), ErrorCode::VersionConflict),
+        (Error::OptimisticLockingFailure(conflict_with(Some(Version::FIRST))), ErrorCode::LostRace),
+    ] {
+        assert_eq!(error.code(), code, "{error}");
+    }
+}
+
+#[test]
+fn the_end_of_a_lease_is_found_in_each_error_about_it() {
+    let no_lock = NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None };
+    assert_eq!(no_lock.lost(), Some(&no_lock));
+    assert_eq!(LeaseError::NoLock(no_lock.clone()).lost(), Some(&no_lock));
+    assert_eq!(LockError::of_invalid(&LockKey::new("Order", "")).expect("an id is needed").lost(), None);
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_by_table_and_column() {
+    for (table, column, text) in [
+        (Some("item"), Some("size"), "a value does not fit table `item`, column `size`: too long"),
+        (None, Some("size"), "a value does not fit column `size`: too long"),
+        (None, None, "a value does not fit: too long"),
+    ] {
+        let [table, column] = [table, column].map(|name| name.map(str::to_owned));
+        assert_eq!(DoesNotFit { table, column, problem: "too long".into() }.to_string(), text);
+    }
 }
 
 #[test]

@@ -66,8 +66,14 @@ export function choices(box) {
 /** A mark on a list: there is a draft about this in the browser. And the link to all of them, which names them. */
 export function mark(place) {
 	const { person, tenureDraftOf: of, tenureDrafts: name } = place.dataset;
-	const open = drafts().filter((draft) => draft.person === person && !draft.dropped);
-	const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
-	if (of !== undefined) place.hidden = !about.has(of);
-	else if (about.size) place.search = new URLSearchParams([...new URLSearchParams(place.search), ...[...about].map((id) => [name, id])]);
+	const rest = new URLSearchParams(place.search);
+	const show = () => {
+		const open = drafts().filter((draft) => draft.person === person && !draft.dropped);
+		const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
+		if (of !== undefined) place.hidden = !about.has(of);
+		else if (about.size) place.search = new URLSearchParams([...rest, ...[...about].map((id) => [name, id])]);
+	};
+	show();
+	// Another tab types, or saves.
+	for (const type of ["storage", "pageshow"]) addEventListener(type, show);
 }

@@ -5,7 +5,7 @@
 
 import { bare, clock, hidden, isIn, near, post, refresh } from "./form.js";
 import { watch } from "./live.js";
-import { LEFT, store, typed } from "./text.js";
+import { LEFT, isReturn, store, typed } from "./text.js";
 
 export const RETRY_MS = [5000, 10000, 20000, 30000];
 export const WAIT_MS = 15000; // For an answer.
@@ -72,11 +72,14 @@ export function keepLease(element) {
 		return new URLSearchParams({ ...of, person, idle_ms: Math.round(since(used)), ...facts });
 	}
 
-	/** The page that this tab displayed before: the beacon with which it releases its lease may be late, or blocked. */
+	/**
+	 * The page that this tab displayed before: the beacon with which it releases its lease may be late, or blocked. Of a page whose lease
+	 * somebody ended, only its reload speaks: a form that is opened again is a new one.
+	 */
 	function before() {
 		const left = store(() => JSON.parse(sessionStorage[LEFT]));
 		const isOurs = left?.person === person && left.lid !== hidden(form, "lid") && performance.timeOrigin - left.at < LEFT_MS;
-		return isOurs && { left: left.lid };
+		return isOurs && (isReturn || !left.lost) && { left: left.lid };
 	}
 
 	function quiet() {
@@ -90,11 +93,13 @@ export function keepLease(element) {
 	/** One request at a time: a new one replaces one that may hang since before the machine slept. */
 	async function ask(want = wanted(), facts) {
 		quiet();
+		const slow = want === "take" && setTimeout(() => flight === mine && say("trouble", text.textFree), SOON_MS);
 		askedAt = clocks();
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
 		const answer = await post(form, beat, () => body({ want, ...(want !== "keep" && before()), ...facts }), signal);
+		clearTimeout(slow);
 		if (flight !== mine) return;
 		flight = undefined;
 		const { status, code } = answer;
@@ -134,7 +139,8 @@ export function keepLease(element) {
 		show(answer.mode);
 		say("trouble");
 		say("idle");
-		say("server", answer.said);
+		// The server does not know that something is typed here.
+		say("server", (state === "free" && acquire && hasAsked && typed(form) && text.textOwed) || answer.said);
 		tick();
 		next();
 	}
@@ -271,13 +277,16 @@ export function keepLease(element) {
 	});
 	addEventListener("pagehide", () => {
 		const isOver = !isMine || (!isHeld && !hasAsked) || (isAt("lost saving leaving refused saved") && !isDropped);
+		const lost = isMine && isAt("lost") && !isDropped;
 		letGo?.();
+		const leaves = (lid) => store(() => (sessionStorage[LEFT] = JSON.stringify({ lid, lost, person, at: Date.now() })));
+		if (lost) leaves((!hadLease && before().left) || hidden(form, "lid"));
 		// After an answer there is nothing to keep, and without a request nothing was acquired. Otherwise a short time is left:
 		// a reload or Back may come next.
 		if (isOver) return;
 		quiet();
 		navigator.sendBeacon(release, body({ mode: isDropped ? "final" : "parting" }));
-		store(() => (sessionStorage[LEFT] = JSON.stringify({ lid: hidden(form, "lid"), person, at: Date.now() })));
+		leaves(hidden(form, "lid"));
 		lease = { ms: Math.min(left(), PARTING_MS), at: clocks() };
 	});
 	for (const [action, facts] of [["retry", () => ({})], ["move", () => ({ instead_of: generation })]])

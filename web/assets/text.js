@@ -97,8 +97,9 @@ export const drop = (draft) => put({ ...draft, dropped: Date.now() });
 /** The drafts of a person that signing out erases. */
 export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
-/** Whether this page was loaded by its own link to itself in another language. */
+/** Whether this page was loaded again: by a reload, by Back, or by its own link to itself in another language. */
 const isAgain = Boolean(store(() => sessionStorage[AGAIN] === location.pathname));
+export const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
 store(() => sessionStorage.removeItem(AGAIN));
 addEventListener("click", (event) => {
 	const link = event.target.closest?.("a[hreflang]");
@@ -129,7 +130,6 @@ export function keepText(element, onWrite, onKeep) {
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
-	const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
 	let offer, shown, isSent, savedAs;
 	let isQuiet = false; // It was saved, or left: nothing is kept until there is another key.
 	let isClosed = !restore;

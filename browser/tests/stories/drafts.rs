@@ -291,9 +291,7 @@ async fn sign_out_in_another_tab_erases_the_text_for_good() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
     let story = Story::begin().await;
-    for (form, told) in
-        [("#shipping", "As soon as you change something"), ("#edit", "go on typing, and it is yours again")]
-    {
+    for form in ["#shipping", "#edit"] {
         let minji = story.person("minji").await;
         if form == "#edit" {
             minji.edits_the_order().await;
@@ -310,7 +308,8 @@ async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
         minji.sign_in("minji").await;
         minji.turns_to_tab(0).await;
         minji.sees(&format!("{form}[data-tenure-state=free]")).await;
-        assert!(minji.reads("[data-tenure-status]").await.contains(told));
+        let said = minji.reads("[data-tenure-status]").await;
+        assert!(said.contains("go on typing, and it is yours again"), "{said}");
         // What was just answered need not be asked again for five seconds.
         minji.finds::<()>("(Date.now = ((now) => () => now() + 6000)(Date.now), null)").await;
         minji.clicks("[name=message]").await;

@@ -62,6 +62,37 @@ async fn a_broken_lease_keeps_the_text_and_takes_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn reload_of_a_form_whose_lock_was_ended_tells_the_reason_and_takes_nothing() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.has_a_quick_heart().await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.types("[name=message]", "Leave it with the neighbour").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    olivia_ends_the_editing(&story, "The parcel goes out now").await;
+    minji.sees("form[data-tenure-state=lost]").await;
+    for reload in ["first", "second"] {
+        minji.reloads().await;
+        minji.sees("form[data-tenure-state=lost]").await;
+        let said = minji.reads("[data-tenure-status]").await;
+        assert!(said.contains("The parcel goes out now"), "{reload}: {said}");
+        assert!(story.holder().await.is_none(), "{reload}");
+    }
+    minji.photo("ended-and-reloaded").await;
+    minji.clicks("[name=message]").await;
+    minji.presses(browser::Key::End).await;
+    sees_that_the_lease_is_lost(&minji, "Leave it with the neighbour").await;
+    minji.clicks("[data-tenure-action=again]").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    assert_eq!(minji.reads("dd.typed").await, "Leave it with the neighbour!");
+    // A form that is opened again is a new one.
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn returning_detects_a_lease_that_expired_and_was_taken() {
     let story = Story::begin().await;
     let park = story.person("park").await;

@@ -103,3 +103,24 @@ async fn comparison_says_who_is_editing_now_and_waits_for_the_end() {
         assert_eq!(minji.complaints().await, [""; 0]);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comparison_that_is_over_asks_nobody_to_choose() {
+    let story = Story::begin().await;
+    let minji = at_the_address(&story, "minji", "en").await;
+    let park = at_the_address(&story, "park", "en").await;
+    park.types("[name=message]", "Theirs").await;
+    super::saves(&park).await;
+    minji.types("[name=message]", "Mine").await;
+    minji.clicks("main form .main").await;
+    minji.sees("main[data-state=CP-2] [data-tenure-choices]").await;
+    park.clicks("form[action$='/start-shipping'] button").await;
+    park.sees("main[data-state=OV-6]").await;
+    minji.sees("main[data-state=OE-15] [data-tenure-banner] [data-tenure-action=see]").await;
+    minji.photo("compared-and-shipped").await;
+    let page = minji.reads("main").await;
+    for asked in ["Choose", "to decide", "Edit mine first", "Use theirs"] {
+        assert!(!page.contains(asked), "{asked}: {page}");
+    }
+    assert!(page.contains("Mine"), "{page}");
+}

@@ -82,4 +82,32 @@ async fn typed_numbers_are_not_lost_without_a_question() {
     assert!(!park.is_asked_before(park.clicks(".delivery .main")).await);
     park.sees(".flash").await;
     assert_eq!(story.left_of_the_last_product().await, before + 4);
+    // Nor is what was refused.
+    park.types(&row, "many").await;
+    park.clicks(".delivery .main").await;
+    park.sees("main[data-state=ST-4] .summary").await;
+    park.clicks("h1").await;
+    assert!(park.is_asked_before(park.reloads()).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn number_typed_while_a_delivery_is_sent_is_in_the_next_page() {
+    let story = Story::begin().await;
+    story.two_orders_of_the_last_piece().await;
+    let park = story.person("park").await;
+    let row = format!("tr:has(input[value='{}']) [name=pieces]", Story::LAST_PRODUCT);
+    let other = "tr:nth-child(2) [name=pieces]";
+    let before = story.left_of_the_last_product().await;
+    park.goes_to("/stock").await;
+    park.types(&row, "4").await;
+    // As on a slow line: the browser has sent it, and its answer is not there yet.
+    let sent = "addEventListener('submit', () => setTimeout(() => document.querySelector(\"OTHER\").value = '33'))";
+    park.finds::<()>(&format!("({}, null)", sent.replace("OTHER", other))).await;
+    park.clicks(".delivery .main").await;
+    park.sees(".flash").await;
+    assert_eq!(story.left_of_the_last_product().await, before + 4);
+    assert_eq!((park.value(&row).await.as_str(), park.value(other).await.as_str()), ("", "33"));
+    park.photo("stock-typed-further").await;
+    park.clicks("h1").await;
+    assert!(park.is_asked_before(park.reloads()).await);
 }

@@ -129,6 +129,25 @@ async fn own_page_that_was_just_left_does_not_refuse_a_save() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn editing_moves_into_the_form_in_which_the_text_was_typed() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.opens_a_tab().await;
+    park.goes_to(SHIPPING).await;
+    park.gets_nothing_from(&["*/beat?*"]).await;
+    park.types("[name='address.line1']", "Seojak-ro 40").await;
+    park.presses(browser::Key::Enter).await;
+    park.sees("main[data-state=LP-16] form.moves button").await;
+    park.gets_nothing_from(&[]).await;
+    park.clicks("form.moves button").await;
+    park.sees("#shipping[data-tenure-state=held]").await;
+    assert_eq!(park.value("[name='address.line1']").await, "Seojak-ro 40");
+    super::saves(&park).await;
+    assert!(park.reads("main").await.contains("Seojak-ro 40"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_that_another_tab_has_saved_is_not_offered_any_more() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;

@@ -235,6 +235,9 @@ async fn text_typed_while_the_next_page_loads_is_offered() {
     minji.sees("#shipping[data-tenure-state=leaving]").await;
     writes(&minji, "leaving").await;
     minji.finds::<()>("(navigation.onnavigate = null, null)").await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    minji.sees("[data-tenure-draft-of]").await;
+    minji.photo("saved-and-typed-further").await;
     minji.goes_to(SHIPPING).await;
     assert_eq!((story.versions().await, minji.value(MESSAGE).await.as_str()), (2, "Ring"));
     minji.clicks("[data-tenure-draft-restore]").await;
@@ -243,6 +246,8 @@ async fn text_typed_while_the_next_page_loads_is_offered() {
     saves(&minji).await;
     assert_eq!(minji.reads("dd.typed").await, format!("Ring {WRITTEN}"));
     assert_eq!((story.versions().await, minji.drafts().await), (3, 0));
+    let is_told = "document.querySelector('[data-tenure-draft-of]').checkVisibility()";
+    assert!(!minji.finds::<bool>(is_told).await, "all of it is saved");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -252,6 +257,8 @@ async fn first_edit_without_an_answer_is_not_called_reserved() {
     minji.gets_heartbeats_through(false).await;
     minji.types(MESSAGE, "Ring").await;
     minji.waits_until("/could not be reserved/.test(document.querySelector('[data-tenure-status]').textContent)").await;
+    // Long before the request is given up.
+    assert!(minji.finds::<f64>("performance.now()").await < 12_000.0);
     minji.gets_heartbeats_through(true).await;
     minji.sees("#shipping[data-tenure-state=held]").await;
 }

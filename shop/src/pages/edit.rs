@@ -21,7 +21,7 @@ use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::read::{mistake_of, read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
-use super::{both, form_url, order_url, outcome};
+use super::{both, form_url, order_url, outcome, shipping};
 use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, Shop, WholeForm};
 use page::draw;
@@ -69,39 +69,42 @@ pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Pos
     }
     let id = form.lock_id_to_open(&shop, next);
     let opened = shop.open_for_edit(&form.visit.member, &no, id.clone()).await.map(drop);
+    let what = What::OpenEdit;
     // The lease of the form has ended: its text goes on in another one.
     if let (Err(Refusal::Lock(LockError::LockIdUsed(_))), Ok(spare)) = (&opened, form.fields.text("edit-first").parse())
     {
         let id = form.lock_id_to_open(&shop, spare);
         let opened = shop.open_for_edit(&form.visit.member, &no, id.clone()).await.map(drop);
-        return Ok(opened_at(&shop, form, &no, spare, id, seen, opened).await);
+        return Ok(opened_at(&shop, form, what, &no, (spare, id), seen, opened).await);
     }
-    Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)
+    Ok(opened_at(&shop, form, what, &no, (next, id), seen, opened).await)
 }
 
-/// POST /orders/{no}/edit/move-here: ends the person's own lease in another tab, and acquires a new one.
+/// POST /orders/{no}/edit/move-here: ends the person's own lease in another tab, and acquires a new one, for the form that they came from.
 pub(super) async fn move_here(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let (next, generation, seen) = (form.next_form()?, form.parse("generation")?, form.typed_on(&no)?);
     let id = form.lock_id_to_open(&shop, next);
     let opened = shop.move_here(&form.visit.member, &no, generation, id.clone()).await.map(drop);
-    Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)
+    let is_shipping = !form.fields.is_blank() && form.fields.text("what") == What::ChangeShipping.code();
+    let what = if is_shipping { What::ChangeShipping } else { What::OpenEdit };
+    Ok(opened_at(&shop, form, what, &no, (next, id), seen, opened).await)
 }
 
 /// Redirects to the form's address, with the sent text. That page shows the reason if the order cannot be edited.
 async fn opened_at(
     shop: &Shop,
     posted: Posted,
+    what: What,
     no: &OrderNo,
-    form: FormId,
-    id: LockId,
+    (form, id): (FormId, LockId),
     seen: Option<VersionToken<Order>>,
     opened: Result<(), Refusal>,
 ) -> Response {
     let Posted { visit, mut fields, .. } = posted;
     fields.set("form_id", &form.to_string());
     fields.set("lid", &id.reveal());
-    let attempt = Attempt { what: What::OpenEdit, no, seen, fields: &fields, kept: None };
+    let attempt = Attempt { what, no, seen, fields: &fields, kept: None };
     match opened {
         Ok(())
         | Err(Refusal::Order(_) | Refusal::Break(_) | Refusal::Failed(Error::NotFound { .. }))
@@ -117,7 +120,11 @@ async fn opened_at(
             return draw(shop, visit, attempt, form, id, Vec::new()).await;
         }
     }
-    Sent::refused(address(no, form, kept)).answer(visit.frame.script)
+    let to = match kept.filter(|_| what == What::ChangeShipping) {
+        Some(kept) => shipping::address(no, kept),
+        None => address(no, form, kept),
+    };
+    Sent::refused(to).answer(visit.frame.script)
 }
 
 /// POST /orders/{no}/edit/save

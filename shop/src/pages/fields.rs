@@ -13,7 +13,7 @@ pub(crate) const NEW_LINE: [&str; 3] = ["new-product", "new-price", "new-quantit
 pub(crate) const REMOVE: &str = "remove";
 
 /// Fields of one page that are not typed text: never carried on to the next page.
-const OF_THE_PAGE: [&str; 16] = [
+const OF_THE_PAGE: [&str; 17] = [
     "csrf",
     "lid",
     "form_id",
@@ -30,6 +30,7 @@ const OF_THE_PAGE: [&str; 16] = [
     "more",
     "keep",
     "password",
+    "what",
 ];
 
 /// Names of other form fields. Those of lines have a number as suffix.

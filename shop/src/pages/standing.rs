@@ -135,6 +135,16 @@ impl Standing {
 }
 
 fn actions(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
+    let buttons = buttons(kind, verdict);
+    match verdict {
+        // Nothing is left to choose in a comparison whose text was saved, or cannot be saved any more.
+        Verdict::Saved | Verdict::Frozen(_) => buttons,
+        _ if matches!(kind, Kind::Comparison | Kind::Note) => [buttons, vec!["choose"]].concat(),
+        _ => buttons,
+    }
+}
+
+fn buttons(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
     match verdict {
         verdict if verdict.saving() != Saving::Refused => vec!["save"],
         Verdict::Elsewhere { .. } | Verdict::Taken { .. } if kind == Kind::Comparison => vec!["retry"],

@@ -1,6 +1,7 @@
 //! The operators' stock: how many pieces of each product there are, and receiving a delivery of new ones.
 
 use askama::Template;
+use askama::filters::urlencode_strict;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -140,13 +141,20 @@ impl Refused {
 }
 
 impl Row {
-    /// The row at this place of the page, and what is wrong with it.
+    /// The row, and what is wrong with it; `at` is the place of one of a new product. The same product has the same ids on each page,
+    /// because the script finds its fields by them.
     fn new(t: Lang, at: usize, listed: Option<ProductRow>, line: Line, why: Option<Refused>) -> (Row, Option<Mistake>) {
-        let id = |field| format!("{field}-{at}");
+        let key = match listed.as_ref().map(|row| urlencode_strict(&row.name)) {
+            Some(Ok(name)) => name.to_string(),
+            Some(Err(never)) => match never {},
+            None => format!("new-{at}"),
+        };
+        let id = |field| format!("{field}-{key}");
         let name = Html::text(listed.as_ref().map_or(t.new_product_here(), |row| &row.name));
         let mistake = why.map(|why| Mistake::new(id(why.field), name.clone(), why.text));
-        let input =
-            |field, label, value, kind| Input::with_id(id(field), field, label, value, kind, mistake.as_slice());
+        let input = |field, label, value, kind| {
+            Input::with_id(id(field), field, label, value, kind, mistake.as_slice()).base("")
+        };
         let pieces = input(PIECES, t.pieces_of(&name), &line.pieces, Kind::Number);
         let product = listed.is_none().then(|| input(PRODUCT, name.clone(), &line.product, Kind::Text));
         (Row { listed, form: line.form, product, pieces }, mistake)
@@ -166,8 +174,10 @@ impl StockPage {
         if refused.is_empty() {
             refused.push((Line::blank(), None));
         }
+        let listed = lines.len();
         lines.extend(refused.into_iter().map(|(line, why)| (None, line, why)));
-        let rows = lines.into_iter().enumerate().map(|(at, (listed, line, why))| Row::new(f.t, at, listed, line, why));
+        let new = |(at, (product, line, why)): (usize, _)| Row::new(f.t, at.saturating_sub(listed), product, line, why);
+        let rows = lines.into_iter().enumerate().map(new);
         let (rows, mistakes): (Vec<_>, Vec<_>) = rows.unzip();
         StockPage { f, rows, notice: ("", ""), mistakes: mistakes.into_iter().flatten().collect() }
     }

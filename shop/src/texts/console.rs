@@ -38,8 +38,8 @@ texts! {
     reason_label: "Reason (the holder will read it)", "사유(편집하던 사람에게 전달됩니다)";
     reason_missing: "Give a reason: the holder is going to read it.", "사유를 입력하세요. 편집하던 사람이 읽게 됩니다.";
     holder_changed:
-        "The holder changed before you pressed the button, so nothing was ended. This is the list as it is now.",
-        "버튼을 누르기 전에 편집하는 사람이 바뀌어 아무것도 해제하지 않았습니다. 현재 목록은 다음과 같습니다.";
+        "That lock had ended, or had another holder, before you pressed the button. Nothing was ended now. This is the list as it is.",
+        "버튼을 누르기 전에 그 잠금이 이미 풀렸거나 편집하는 사람이 바뀌었습니다. 이번에는 아무것도 해제하지 않았습니다. 현재 목록은 다음과 같습니다.";
     refresh: "Refresh", "새로 고침";
     this_is_you: "(you)", "(나)";
 }

@@ -479,6 +479,21 @@ async fn page_left_in_this_tab_does_not_count_without_its_release() {
 }
 
 #[tokio::test]
+async fn page_whose_lease_somebody_ended_does_not_take_it_again_when_it_is_loaded_again() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (before, after) = (kit.open().await, kit.open().await);
+    kit.beat(&kim(), &before, "take").await;
+    kit.locks.break_lock(&order_1(), 1, &lee(), "please").await.unwrap();
+    let left = [("left", before.lid.as_str())];
+    for want in ["look", "take"] {
+        assert_eq!(kit.beat_but(&kim(), &after, want, &left).await, heard("lost", "Broken"), "{want}");
+        assert_eq!(kit.holders("1").await, [], "{want}");
+    }
+    // The form was opened again, not loaded again: it is a new one.
+    assert_eq!(kit.beat(&kim(), &after, "take").await, held(""));
+}
+
+#[tokio::test]
 async fn just_left_page_still_blocks_others() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let (kims, lees) = (kit.open().await, kit.open().await);

@@ -31,7 +31,7 @@ pub(super) const ROOMS: [Room; 7] = [
     ),
     Room::new("versions", &["src/version"], SMALL, "version::"),
     Room::new("row locks", &["src/row_lock"], SMALL, "row_lock::"),
-    Room::new("errors", &["src/error"], WHOLE, "error::"),
+    Room::new("errors", &["src/error"], WHOLE, "error"),
     Room::new(
         "differences, values",
         &["src/aggregate/diff.rs", "src/aggregate/version.rs", "src/aggregate/value.rs", "src/aggregate/value"],
