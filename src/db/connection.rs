@@ -4,7 +4,6 @@
 use sea_orm::{DbBackend, ExecResult, QueryResult};
 
 use crate::clock::ManualClock;
-use crate::db::EndSession;
 #[cfg(feature = "mysql")]
 use crate::db::mysql;
 #[cfg(feature = "postgres")]
@@ -13,7 +12,7 @@ use crate::db::postgres;
 use crate::db::sea_orm::Failure;
 #[cfg(feature = "sqlite")]
 use crate::db::sqlite;
-use crate::db::{Bind, Row, RowLock, Sheet, Statement, erased};
+use crate::db::{Bind, Row, RowLock, SessionEnd, Sheet, Statement, erased};
 use crate::error::DatabaseError;
 #[cfg(test)]
 use crate::simulation;
@@ -130,9 +129,9 @@ impl Connection {
         erased(async { on_each!(&mut self.link, link => link.write_returning(statement).await) }).await
     }
 
-    /// The session of its transaction, seen from another connection. Nothing is open on a connection for reading.
-    pub(crate) fn session(&self) -> Option<Box<dyn EndSession>> {
-        on_open!(&self.link, open => Some(open.outside()), else None)
+    /// What ends the session of its transaction, on another connection. Nothing is open on a connection for reading.
+    pub(crate) fn session_end(&self) -> Option<SessionEnd> {
+        on_open!(&self.link, open => Some(erased(open.session_end())), else None)
     }
 
     /// The simulated transaction that it is.

@@ -49,8 +49,6 @@ pub(crate) use statement::{Bind, LOCK, Sql, Statement, Text};
 
 use std::pin::Pin;
 
-use async_trait::async_trait;
-
 use crate::error::DatabaseError;
 use crate::row_lock::LockMode;
 
@@ -114,9 +112,6 @@ pub(crate) enum Effect {
 const IDLE_TOO_LONG: &str = "the transaction was idle for longer than `ConnectOptions::idle_in_transaction` allows \
                            (60,000 ms unless it is set; at most 10,000 ms for a batch of the lock table)";
 
-/// Ends the session of a transaction from outside, at any moment of its work.
-#[async_trait]
-pub(crate) trait EndSession: Send + Sync {
-    /// When it returns, the transaction is rolled back, or its next statement is.
-    async fn end(&self) -> Result<(), DatabaseError>;
-}
+/// Ends the session of a transaction from outside, at any moment of its work. When it returns, the transaction is rolled back, or its next
+/// statement is.
+pub(crate) type SessionEnd = Pin<Box<dyn Future<Output = Result<(), DatabaseError>> + Send>>;

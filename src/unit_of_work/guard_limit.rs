@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::db::EndSession;
+use crate::db::SessionEnd;
 use crate::error::DatabaseError;
 
 /// Watches a transaction from its first lease to its end.
@@ -23,7 +23,7 @@ pub(super) struct GuardLimit {
 impl GuardLimit {
     /// Ends the session at the limit, unless the transaction ends before. It ends a statement of the application too, which cannot be limited
     /// in another way on all databases.
-    pub(super) fn start(limit: Duration, session: Box<dyn EndSession>) -> Self {
+    pub(super) fn start(limit: Duration, session_end: SessionEnd) -> Self {
         let (until, ended) = (Instant::now() + limit, Arc::new(AtomicBool::new(false)));
         let decided = Arc::clone(&ended);
         let watching = tokio::spawn(async move {
@@ -31,7 +31,7 @@ impl GuardLimit {
             if !decided.swap(true, Ordering::SeqCst) {
                 let reached = DatabaseError::GuardLimit { limit };
                 tracing::warn!(error = %reached, "a transaction reached its limit, and its session is ended");
-                if let Err(error) = session.end().await {
+                if let Err(error) = session_end.await {
                     tracing::warn!(%error, "the session of a transaction at its limit could not be ended; its next operation fails");
                 }
             }

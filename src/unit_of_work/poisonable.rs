@@ -72,8 +72,8 @@ impl Poisonable {
         operation: impl AsyncFnOnce(&mut Running) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
         if self.inner.guard.is_none() && !self.guard_limit.is_zero() {
-            let session = self.inner.session();
-            self.inner.guard = session.map(|session| GuardLimit::start(self.guard_limit, session));
+            let end = self.inner.session_end();
+            self.inner.guard = end.map(|end| GuardLimit::start(self.guard_limit, end));
         }
         self.run(operation).await
     }

@@ -1,5 +1,5 @@
 //! Each program of `examples/` runs to completion. Their assertions check their claims.
-//! (`examples/sea_orm.rs` runs in `tests/on_servers/both/with_sea_orm/`; `examples/claim_jobs.rs` also on servers, in
+//! (`examples/sea_orm.rs` runs in `tests/on_servers/both/with_sea_orm/`; `examples/claim_jobs.rs` and `examples/service.rs` also on servers, in
 //! `tests/on_servers/both/examples.rs`.)
 
 /// One test per program.
@@ -29,6 +29,8 @@ programs! {
     only_locks: "../../examples/only_locks.rs";
     optimistic: "../../examples/optimistic.rs";
     pessimistic: "../../examples/pessimistic.rs";
+    #[cfg(all(feature = "opentelemetry", feature = "postgres"))]
+    service: "../../examples/service.rs";
     several: "../../examples/several.rs";
     sharding: "../../examples/sharding.rs";
     waiting: "../../examples/waiting.rs";

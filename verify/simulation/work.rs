@@ -1,11 +1,8 @@
 //! A transaction on the simulated database: it has the database to itself until it ends.
 
-use async_trait::async_trait;
-
 use super::backend::without;
 use super::link::{Link, Turn};
 use crate::aggregate::version::Version;
-use crate::db::EndSession;
 use crate::db::{PLAIN, Row, RowLock, Sheet, Statement};
 use crate::error::DatabaseError;
 use crate::lease::engine::{self, Answer, Changes, Operation, decide};
@@ -47,16 +44,6 @@ impl Work {
     }
 }
 
-/// No simulated transaction is as long as its limit.
-struct Endless;
-
-#[async_trait]
-impl EndSession for Endless {
-    async fn end(&self) -> Result<(), DatabaseError> {
-        Ok(())
-    }
-}
-
 /// As the connections of databases, without SQL.
 impl Work {
     pub(crate) fn sheet(&self) -> &'static Sheet {
@@ -75,8 +62,9 @@ impl Work {
         self.link.travel().await;
         Ok(Version::FIRST)
     }
-    pub(crate) fn outside(&self) -> Box<dyn EndSession> {
-        Box::new(Endless)
+    /// No simulated transaction is as long as its limit.
+    pub(crate) fn session_end(&self) -> impl Future<Output = Result<(), DatabaseError>> + Send + use<> {
+        std::future::ready(Ok(()))
     }
     pub(crate) async fn commit(self, _carried: Option<String>) -> Result<(), DatabaseError> {
         self.link.travel().await;

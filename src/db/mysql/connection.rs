@@ -3,7 +3,6 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, MySql, MySqlPool, Row};
 
@@ -11,11 +10,11 @@ use super::blocker::{Label, Labels, SHORTEST, blocker};
 use super::deadline::{Deadline, Flavour, Waits};
 use super::errors::{classify, classify_commit};
 use super::session::Session;
+use crate::db::patience;
 use crate::db::server::checkout::{self, Silence};
 use crate::db::server::durability::Refusals;
 use crate::db::server::recent::{Kept, RecentConnections};
 use crate::db::server::reserve;
-use crate::db::{EndSession, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
@@ -194,9 +193,13 @@ impl OpenTransaction {
         &mut self.session
     }
 
-    /// Its session, seen from another connection.
-    pub(crate) fn outside(&self) -> Box<dyn EndSession> {
-        Box::new(Outside { connections: self.connections.clone(), connection: self.connection })
+    /// Ends its session, on another connection.
+    pub(crate) fn session_end(&self) -> impl Future<Output = Result<(), DatabaseError>> + Send + use<> {
+        let (connections, connection) = (self.connections.clone(), self.connection);
+        async move {
+            let kill = sqlx::raw_sql(AssertSqlSafe(format!("kill {connection}")));
+            kill.execute(&connections.leases).await.map(drop).map_err(classify)
+        }
     }
 
     /// Runs work that may wait for a lock. The blocker can only be queried during the wait, so that is done shortly before its end, on
@@ -272,20 +275,6 @@ impl OpenTransaction {
         if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
             self.connections.recent.keep(connection, kept, &runtime);
         }
-    }
-}
-
-/// The session of a transaction, seen from another connection.
-struct Outside {
-    connections: Connections,
-    connection: i64,
-}
-
-#[async_trait]
-impl EndSession for Outside {
-    async fn end(&self) -> Result<(), DatabaseError> {
-        let kill = sqlx::raw_sql(AssertSqlSafe(format!("kill {}", self.connection)));
-        kill.execute(&self.connections.leases).await.map(drop).map_err(classify)
     }
 }
 

@@ -4,7 +4,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Row};
 use tokio::runtime::Handle;
 
@@ -14,7 +13,7 @@ use super::overdue::Cancellations;
 use super::pools::Pools;
 use crate::db::server::recent::Kept;
 use crate::db::server::reserve;
-use crate::db::{Effect, EndSession, patience};
+use crate::db::{Effect, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
@@ -114,9 +113,13 @@ impl OpenTransaction {
         Ok(transaction)
     }
 
-    /// Its session, seen from another connection.
-    pub(crate) fn outside(&self) -> Box<dyn EndSession> {
-        Box::new(Session { pools: Arc::clone(&self.pools), process: self.process })
+    /// Ends its backend process, on another connection.
+    pub(crate) fn session_end(&self) -> impl Future<Output = Result<(), DatabaseError>> + Send + use<> {
+        let (pools, process) = (Arc::clone(&self.pools), self.process);
+        async move {
+            let end = sqlx::query("select pg_terminate_backend($1)").bind(process);
+            end.execute(&pools.batches).await.map(drop).map_err(classify)
+        }
     }
 
     fn left(&self) -> Duration {
@@ -315,20 +318,6 @@ impl OpenTransaction {
             let kept = Kept { number: self.process.into(), away: self.away };
             self.pools.recent.keep(connection, kept, &Handle::current());
         }
-    }
-}
-
-/// The backend process of a transaction.
-struct Session {
-    pools: Arc<Pools>,
-    process: i32,
-}
-
-#[async_trait]
-impl EndSession for Session {
-    async fn end(&self) -> Result<(), DatabaseError> {
-        let end = sqlx::query("select pg_terminate_backend($1)").bind(self.process);
-        end.execute(&self.pools.batches).await.map(drop).map_err(classify)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, Sqlite, SqliteConnection, SqlitePool};
@@ -14,7 +13,7 @@ use super::fence::Fence;
 use super::file::File;
 use super::turns::{Priority, Turns};
 use super::{holder, lent};
-use crate::db::{Effect, EndSession, patience};
+use crate::db::{Effect, patience};
 use crate::error::DatabaseError;
 use crate::row_lock::Wait;
 
@@ -244,10 +243,15 @@ impl OpenTransaction {
         self
     }
 
-    /// Its statements, seen from another connection.
-    pub(crate) fn outside(&self) -> Box<dyn EndSession> {
+    /// Ends its statements, from another task.
+    pub(crate) fn session_end(&self) -> impl Future<Output = Result<(), DatabaseError>> + Send + use<> {
         let fence = self.writer.as_ref().map(|writer| Arc::clone(&writer.fence));
-        Box::new(Statements(fence.unwrap_or_default()))
+        async move {
+            if let Some(fence) = fence {
+                fence.interrupt();
+            }
+            Ok(())
+        }
     }
 
     /// The connection, for the application's own statements.
@@ -325,17 +329,6 @@ impl OpenTransaction {
                 Ok(())
             }
         }
-    }
-}
-
-/// The statements of a transaction.
-struct Statements(Arc<Fence>);
-
-#[async_trait]
-impl EndSession for Statements {
-    async fn end(&self) -> Result<(), DatabaseError> {
-        self.0.interrupt();
-        Ok(())
     }
 }
 
