@@ -161,6 +161,10 @@ mod tests {
         let diff = Diff::between(&mapping, &old, &summed);
         assert_eq!((diff.is_empty(), &diff.root), (false, &vec![]));
         assert_eq!(diff.children[0].updated, [(&summed.children[0][1], vec![1])]);
+        let lines = ChildDiff { inserted: old.children[0].iter().collect(), ..ChildDiff::default() };
+        assert_eq!(Diff::of_new(&old), Diff { root: Vec::new(), children: vec![lines] });
+        let keys = ChildDiff { deleted: old.children[0].iter().map(|row| &row[..1]).collect(), ..ChildDiff::default() };
+        assert_eq!(Diff::of_gone(&mapping, &old), Diff { root: Vec::new(), children: vec![keys] });
         let other = Rows { root: row([2, 7]), ..old.clone() };
         assert_eq!((same_id(&mapping, &old, &noted), same_id(&mapping, &old, &other)), (true, false));
     }

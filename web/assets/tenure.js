@@ -1,7 +1,7 @@
 // The scripts of pages with forms: form.js has what they share, text.js keeps the typed text, lease.js tracks the state of the form,
 // save.js sends it, kept.js is about text whose form is gone; live.js shows what is new on a page, with or without a form.
 
-import { bare, fields, isElsewhere, post } from "./form.js";
+import { bare, fields, hidden, isElsewhere, post } from "./form.js";
 import { choices, count, mark, showKept } from "./kept.js";
 import { keepLease, WAIT_MS } from "./lease.js";
 import { watch } from "./live.js";
@@ -10,7 +10,6 @@ import { draftsOf, erase, keepText, store, typed } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const open = [];
-const NEWER = "tenure newer"; // What was typed into a form while it was sent, by the ids of the fields.
 
 for (const form of all("form[data-tenure-form]")) {
 	let lease;
@@ -42,16 +41,17 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 // A form without drafts: the browser asks before typed text is lost. What is typed while it is sent goes into the page that answers.
 for (const form of all("form[data-tenure-asks]")) {
 	let sent;
+	const kept = `tenure newer ${hidden(form, "person")}`; // What this person typed while it was sent, by the ids of the fields.
 	const newer = () => fields(form).filter(({ id, value }) => id && value !== sent[id]);
 	addEventListener("submit", ({ target }) => target === form && (sent = Object.fromEntries(fields(form).map(({ id, value }) => [id, value]))));
 	addEventListener("beforeunload", (event) => (sent ? newer().length : typed(bare(form))) && event.preventDefault());
-	addEventListener("pagehide", () => sent && store(() => (sessionStorage[NEWER] = JSON.stringify(newer().map(({ id, value }) => [id, value])))));
+	addEventListener("pagehide", () => sent && store(() => (sessionStorage[kept] = JSON.stringify(newer().map(({ id, value }) => [id, value])))));
 	addEventListener("pageshow", () => (sent = null));
-	for (const [id, value] of store(() => JSON.parse(sessionStorage[NEWER])) ?? []) {
+	for (const [id, value] of store(() => JSON.parse(sessionStorage[kept])) ?? []) {
 		const field = document.getElementById(id);
 		if (field?.form === form) field.value = value;
 	}
-	store(() => sessionStorage.removeItem(NEWER));
+	store(() => sessionStorage.removeItem(kept));
 }
 
 for (const page of all("[data-now]:not([data-tenure-form])")) watch(page);

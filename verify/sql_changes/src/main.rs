@@ -138,7 +138,8 @@ impl Copy {
         let of = if program == "sqlite" { "on_sqlite" } else { "on_servers" };
         command.args(["test", "--workspace", "--all-features", "--test", of]).args(more);
         command.current_dir(&self.tree).stdout(log).stderr(errors).env("RUST_BACKTRACE", "0");
-        command.env("CARGO_TARGET_DIR", self.tree.with_file_name("build"));
+        // Nobody debugs a change, and linking takes much of its time.
+        command.env("CARGO_TARGET_DIR", self.tree.with_file_name("build")).env("CARGO_PROFILE_DEV_DEBUG", "0");
         status_within(limit, &mut command).map_err(|error| format!("cargo could not be started: {error}"))
     }
 
