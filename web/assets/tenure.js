@@ -42,10 +42,11 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 for (const form of all("form[data-tenure-asks]")) {
 	let sent;
 	const kept = `tenure newer ${hidden(form, "person")}`; // What this person typed while it was sent, by the ids of the fields.
-	const newer = () => fields(form).filter(({ id, value }) => id && value !== sent[id]);
-	addEventListener("submit", ({ target }) => target === form && (sent = Object.fromEntries(fields(form).map(({ id, value }) => [id, value]))));
+	const texts = () => fields(form).map(({ id, value }) => [id, value]);
+	const newer = () => texts().filter(([id, value]) => id && value !== sent[id]);
+	addEventListener("submit", ({ target }) => target === form && (sent = Object.fromEntries(texts())));
 	addEventListener("beforeunload", (event) => (sent ? newer().length : typed(bare(form))) && event.preventDefault());
-	addEventListener("pagehide", () => sent && store(() => (sessionStorage[kept] = JSON.stringify(newer().map(({ id, value }) => [id, value])))));
+	addEventListener("pagehide", () => sent && store(() => (sessionStorage[kept] = JSON.stringify(newer()))));
 	addEventListener("pageshow", () => (sent = null));
 	for (const [id, value] of store(() => JSON.parse(sessionStorage[kept])) ?? []) {
 		const field = document.getElementById(id);
