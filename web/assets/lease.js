@@ -27,6 +27,7 @@ export function keepLease(element) {
 	const part = (name) => near(form, name) ?? document.createElement("p");
 	const [banner, status, texts, signIn] = ["banner", "status", "texts", "signin"].map(part);
 	const text = texts.dataset;
+	banner.tabIndex = -1;
 	const buttons = () => [...main.querySelectorAll("[data-tenure-action]")];
 	let state = form.dataset.mode ?? "free";
 	let isHeld = expiresInMs !== undefined;
@@ -36,7 +37,7 @@ export function keepLease(element) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, flight, facts, last, hasAsked, askedAt, isRegaining, isOwed, answeredAt, generation, isRestored, isMine, isDropped, isPinned, letGo;
+	let timer, flight, facts, last, hasAsked, askedAt, isRegaining, isOwed, answeredAt, generation, isRestored, isMine, isDropped, isPinned, isPressed, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -133,7 +134,10 @@ export function keepLease(element) {
 			button.hidden = !answer.actions.includes(button.dataset.tenureAction);
 			if (answer.next && button.href) button.href = answer.next;
 		}
-		if (wasThere && !document.activeElement.matches("[data-tenure-action]:not([hidden])")) last?.focus();
+		// Who pressed a button goes on in the field. A key that was meant for a button that is gone by itself goes nowhere: in a field it would
+		// be typed, or send the form.
+		if (wasThere && !document.activeElement.matches("[data-tenure-action]:not([hidden])")) (isPressed ? last : banner)?.focus();
+		isPressed = false;
 		// What was said about a save stays until the person goes on, or something else has to be said.
 		if (!isPinned || answer.mode !== state) say("note");
 		show(answer.mode);
@@ -291,7 +295,10 @@ export function keepLease(element) {
 	});
 	for (const [action, facts] of [["retry", () => ({})], ["move", () => ({ instead_of: generation })]])
 		for (const button of buttons().filter(({ dataset }) => dataset.tenureAction === action))
-			button.addEventListener("click", () => ask(acquire ? "take" : undefined, facts()));
+			button.addEventListener("click", () => {
+				isPressed = true;
+				ask(acquire ? "take" : undefined, facts());
+			});
 
 	// This page has come back: its tab does not hold it as the one before.
 	if (store(() => JSON.parse(sessionStorage[LEFT]).lid) === hidden(form, "lid")) store(() => sessionStorage.removeItem(LEFT));

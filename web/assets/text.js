@@ -263,8 +263,16 @@ export function keepText(element, onWrite, onKeep) {
 	});
 	// The page was left, and comes back out of the browser's memory: its text is kept again.
 	addEventListener("pageshow", ({ persisted }) => persisted && ([isClosed, isQuiet] = [!restore, false]));
-	part("restore").addEventListener("click", restoreDraft);
-	part("discard").addEventListener("click", discard);
+	// The pressed button is gone: the focus goes where the person goes on.
+	part("restore").addEventListener("click", () => {
+		const [name] = Object.keys(offer.typed);
+		restoreDraft();
+		fields(form).find((field) => field.name === name)?.focus();
+	});
+	part("discard").addEventListener("click", () => {
+		discard();
+		part("restore").focus();
+	});
 	if (restore) look();
 
 	return {

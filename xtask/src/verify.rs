@@ -14,7 +14,7 @@ use testkit::tasks::{cargo, root};
 const LIMIT: Duration = Duration::from_secs(8 * 60 * 60);
 
 /// The parts, the fast ones first.
-pub(crate) static PARTS: [Step; 33] = [
+pub(crate) static PARTS: [Step; 37] = [
     // Third-party crates: known advisories, licences, duplicates, sources.
     Step::new("deny", "xtask deny"),
     // The command of every developer: the default members with their default features, and no service.
@@ -87,15 +87,16 @@ pub(crate) static PARTS: [Step; 33] = [
     // Load with faults on three databases at the same time: the optimised build.
     Step::in_verify("load", "run --quiet --package engines -- chaos --together"),
     Step::new("fuzz", "xtask fuzz"),
-    // The other versions of the servers, the suite on Galera, and load with faults on clusters.
+    // The other versions of the servers, and the suite on Galera; then load with faults on each cluster, ten minutes.
     Step::in_verify(
         "engines",
         "run --quiet --package engines -- suites --only postgresql-17 --only postgresql-19 --only mariadb-11.8 --only galera",
     ),
-    Step::in_verify(
-        "clusters",
-        "run --quiet --package engines -- suites --only load-galera --only load-postgres-pair --only load-patroni --only load-group-replication --only load-multi-primary",
-    ),
+    Step::in_verify("load-galera", "run --quiet --package engines -- suites --only load-galera"),
+    Step::in_verify("load-postgres-pair", "run --quiet --package engines -- suites --only load-postgres-pair"),
+    Step::in_verify("load-patroni", "run --quiet --package engines -- suites --only load-patroni"),
+    Step::in_verify("load-group-replication", "run --quiet --package engines -- suites --only load-group-replication"),
+    Step::in_verify("load-multi-primary", "run --quiet --package engines -- suites --only load-multi-primary"),
     // All wrong builds, of the lock manager and of the pages.
     Step::in_verify("planted", "run --quiet --package engines -- chaos --planted"),
     Step::in_verify("planted-pages", "run --quiet --package engines -- chaos --pages --planted"),

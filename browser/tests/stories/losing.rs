@@ -93,6 +93,61 @@ async fn reload_of_a_form_whose_lock_was_ended_tells_the_reason_and_takes_nothin
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_of_an_ended_form_is_not_called_unsaved_once_it_is_saved() {
+    let story = Story::begin().await;
+    for way in ["the form", "the page about the refusal"] {
+        let minji = story.person("minji").await;
+        minji.has_a_quick_heart().await;
+        minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+        minji.types("[name='address.line1']", &format!("Seojak-ro 40, from {way}")).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        olivia_ends_the_editing(&story, "The parcel goes out now").await;
+        minji.sees("form[data-tenure-state=lost]").await;
+        if way == "the form" {
+            minji.clicks("[data-tenure-action=again]").await;
+        } else {
+            minji.clicks("[name='address.line1']").await;
+            minji.presses(browser::Key::Enter).await;
+            minji.sees("main[data-state=OE-11]").await;
+            minji.clicks("#again .main").await;
+        }
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        super::saves(&minji).await;
+        assert!(minji.reads("main").await.contains(way));
+        let shown =
+            "[...document.querySelectorAll('.notice')].filter((e) => e.checkVisibility()).map((e) => e.innerText)";
+        assert_eq!(minji.finds::<Vec<String>>(shown).await, [""; 0], "{way}");
+        minji.goes_to("/orders").await;
+        minji.clicks("[data-tenure-drafts]").await;
+        minji.waits_until("location.search.includes('only=drafts')").await;
+        assert!(!minji.reads("main").await.contains(ORDER), "{way}");
+        story.clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reason_of_the_end_is_on_the_orders_page_for_who_was_away() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.types("[name=message]", "Leave it with the neighbour").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.gets_nothing_from(&["*/beat?*", "*/now*", "*/release*"]).await;
+    olivia_ends_the_editing(&story, "The parcel goes out now").await;
+    minji.closes_this_tab_and_opens_another().await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    assert!(minji.reads("main").await.contains("The parcel goes out now"));
+    minji.photo("ended-while-away").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    // The pressed button is gone, and one goes on in the field.
+    assert_eq!(minji.finds::<String>("document.activeElement.name").await, "message");
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    assert!(!minji.reads("main").await.contains("The parcel goes out now"), "she has edited since");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn returning_detects_a_lease_that_expired_and_was_taken() {
     let story = Story::begin().await;
     let park = story.person("park").await;

@@ -124,3 +124,29 @@ async fn comparison_that_is_over_asks_nobody_to_choose() {
     }
     assert!(page.contains("Mine"), "{page}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comparison_says_that_something_was_saved_after_it() {
+    let story = Story::begin().await;
+    let minji = at_the_address(&story, "minji", "en").await;
+    let park = at_the_address(&story, "park", "en").await;
+    park.types("[name=message]", "Theirs").await;
+    super::saves(&park).await;
+    minji.types("[name=message]", "Mine").await;
+    minji.clicks("main form .main").await;
+    minji.sees("main[data-state=CP-2] [data-tenure-choices]").await;
+    park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    park.types("[name=message]", "Theirs again").await;
+    super::saves(&park).await;
+    minji.sees("main[data-state=OE-25] [data-tenure-banner]").await;
+    let said = minji.reads("[data-tenure-status]").await;
+    assert!(said.contains("is older"), "{said}");
+    // What she chooses meets what is new.
+    minji.clicks(".side.own [name=message]").await;
+    minji.clicks("button[data-tenure-action=save]").await;
+    minji.waits_until("document.querySelector('.side.theirs').innerText.includes('again')").await;
+    minji.clicks(".side.own [name=message]").await;
+    minji.clicks("button[data-tenure-action=save]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(minji.reads("dd.typed").await, "Mine");
+}

@@ -294,12 +294,12 @@ async fn refused_text_without_scripts_is_found_on_the_orders_page() {
         minji.waits_until("location.pathname.includes('/kept/')").await;
         // She closes the page, and comes back another way.
         minji.goes_to(&path).await;
-        assert!(minji.reads("noscript .notice").await.contains(told));
+        assert!(minji.reads(".notice:not([hidden])").await.contains(told));
         minji.photo(&format!("{language}-refused-text")).await;
         park.goes_to(&path).await;
         assert!(!park.reads("main").await.contains(told), "it is hers alone");
-        assert_eq!(minji.reads("noscript .notice a").await, see);
-        minji.clicks("noscript .notice a").await;
+        assert_eq!(minji.reads(".notice:not([hidden]) a").await, see);
+        minji.clicks(".notice:not([hidden]) a").await;
         minji.clicks("[name=edit-first]").await;
         assert_eq!(minji.value("[name=message]").await, format!("Ring twice, {language}"));
         minji.clicks("[data-tenure-action=save]").await;

@@ -4,7 +4,6 @@
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::response::Response;
-use jiff::Timestamp;
 use tenure::{LockId, VersionToken};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
@@ -17,7 +16,7 @@ use super::problem::Retry;
 use super::read::{read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
 use super::{both, edit, note, order_url, problem, see, shipping};
-use crate::domain::{Member, Note, Order, OrderNo};
+use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, ShippingForm, Shop, WholeForm};
 
 /// The part of the address after the order's number.
@@ -90,23 +89,6 @@ impl KeptForm {
             fields.set("lid", &key.lock_id(visit.member.id().as_str(), form).reveal());
         }
         Ok(KeptForm { id, what, fields })
-    }
-
-    /// The latest refused text of this person about this order, if its form was not saved since: its address and time.
-    pub(super) async fn latest(
-        shop: &Shop,
-        member: &Member,
-        no: &OrderNo,
-    ) -> Result<Option<(String, Timestamp)>, Refusal> {
-        let kept = shop.kept_about(member, no).await?;
-        let has_text = |what: &str| What::from_code(what).is_some_and(What::has_text);
-        let Some((id, at, kept)) = kept.into_iter().find(|(_, _, kept)| has_text(&kept.what)) else { return Ok(None) };
-        if let Ok(form) = Fields::sent(kept.fields).text("form_id").parse()
-            && shop.saved(member, form).await?.is_some_and(|saved| saved.at >= at)
-        {
-            return Ok(None);
-        }
-        Ok(Some((format!("{}/kept/{id}", order_url(no)), at)))
     }
 
     /// As an attempt that is viewed again.

@@ -15,7 +15,7 @@ use super::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_input
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::Input;
-use super::refusal::{self, Attempt};
+use super::refusal::{self, Attempt, What};
 use super::standing;
 use super::{order_url, problem};
 use crate::domain::{Order, OrderNo};
@@ -32,6 +32,7 @@ const FINISHED_WITH_TEXT: &str = "OE-29";
 #[template(path = "lost.html")]
 struct LostPage {
     f: Frame,
+    no: OrderNo,
     url: String,
     title: Html,
     said: Vec<Html>,
@@ -45,11 +46,22 @@ struct LostPage {
     inputs: Vec<Input>,
     lines: Vec<LineInput>,
     new_lines: Vec<[Input; 3]>,
+    /// The kind of form.
+    what: What,
     carried: Fields,
-    /// The form that [Edit again] opens.
+    /// For the form of the address, which [Edit again] opens: it is sent again, to be edited first.
+    again: Fields,
+    /// The form that [Edit again] opens otherwise.
     form_id: FormId,
     /// The person's own lease in another tab, which can be moved here.
     own: Option<Holder>,
+}
+
+impl LostPage {
+    /// Whether the text goes on in the form of the address, in which it was typed.
+    fn is_address(&self) -> bool {
+        self.what == What::ChangeShipping && self.has_text && self.own.is_none()
+    }
 }
 
 /// 410: the lease is gone.
@@ -96,6 +108,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     }
     let is_typed = |line: &LineInput| typed.lines().any(|line_no| line_no == line.line_no);
     let page = LostPage {
+        no: attempt.no.clone(),
         url: order_url(attempt.no),
         title,
         said,
@@ -106,7 +119,9 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         inputs: shipping_inputs(style, typed, typed),
         lines: line_inputs(style, &view.order, typed, typed).into_iter().filter(is_typed).collect(),
         new_lines: new_line_inputs(style, typed),
+        what: attempt.what,
         carried: attempt.carried(),
+        again: attempt.again(),
         form_id: FormId::random(),
         own: view.holder.filter(|holder| frame.is_me(&holder.owner)),
         f: frame.state(state),

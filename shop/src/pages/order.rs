@@ -13,8 +13,8 @@ use tenure_web::versions::Versioned;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::kept::KeptForm;
 use super::live;
+use super::standing;
 use super::unsaved::Unsaved;
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
@@ -39,8 +39,10 @@ struct OrderPage {
     cancel_form: FormId,
     /// For drafts of forms that are gone.
     unsaved: Option<Unsaved>,
-    /// The address of text that was refused, for browsers without scripts: the others have drafts.
+    /// The address of text that was refused, for browsers that have no draft of it.
     refused: Option<(String, When)>,
+    /// How another person ended the viewer's latest editing.
+    ended: Option<Html>,
 }
 
 impl OrderPage {
@@ -125,11 +127,24 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
     let (f, url) = (visit.frame.state(state), order_url(&no));
     let unsaved = view.frozen().is_some().then(|| Unsaved::of(f.t, &view.order));
-    let refused = match KeptForm::latest(&shop, &visit.member, &no).await {
-        Ok(refused) => refused.map(|(address, at)| (address, f.at(at))),
+    let refused = match shop.unsaved(&visit.member, &no).await {
+        Ok(refused) => refused.map(|(kept, at)| (format!("{url}/kept/{kept}"), f.at(at))),
         Err(refusal) => return refusal::plain(f, refusal),
     };
-    let page =
-        OrderPage { f, view, url, verdict, line, edit_form, note_form, ship_form, cancel_form, unsaved, refused };
+    let ended = view.ended.as_ref().map(|why| standing::ended(&f, why));
+    let page = OrderPage {
+        f,
+        view,
+        url,
+        verdict,
+        line,
+        edit_form,
+        note_form,
+        ship_form,
+        cancel_form,
+        unsaved,
+        refused,
+        ended,
+    };
     Versioned(page.view.order.token(), page.f.answer(StatusCode::OK, &page)).into_response()
 }

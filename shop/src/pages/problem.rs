@@ -187,11 +187,13 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     page.link("/orders", t.to_orders()).answer(status)
 }
 
-/// 409: the signed-in person is not the one for whom the form was opened.
+/// 409: the signed-in person is not the one for whom the form was opened. Nothing is sent again in the other one's name.
 pub(super) fn other_person(frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("other-person"), t.other_person_title()).say(t.other_person_what());
-    page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::CONFLICT)
+    let mut page = page.typed(typed).link("/orders", t.to_orders());
+    page.links.push(Link { address: "/sign-in".into(), label: t.sign_in_new_tab().into(), in_new_tab: true });
+    page.answer(StatusCode::CONFLICT)
 }
 
 /// 404: kept text that has expired, after a day or by the maximum number.

@@ -1,5 +1,7 @@
 //! Parses a submitted form into values for the domain, or all its mistakes.
 
+use std::str::FromStr;
+
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::input::Mistake;
 use crate::domain::{Address, Invalid, LineChange, Money, OrderError, OrderLine, Receiver, ShippingInfo};
@@ -26,7 +28,7 @@ pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<V
         let line = now.iter().find(|line| line.line_no() == line_no);
         // The domain knows the maximum; it refuses a missing line later, by its number.
         let possible = |quantity| line.is_none_or(|line| line.clone().with_quantity(quantity).is_ok());
-        match typed.text(&name).trim().parse().ok().filter(|quantity| possible(*quantity)) {
+        match number(typed.text(&name)).filter(|quantity| possible(*quantity)) {
             Some(quantity) => changes.push(LineChange::Keep { line_no, quantity }),
             None => {
                 let label = line.map_or_else(|| field_label(t, &name), |line| t.line_quantity(line.product()));
@@ -56,13 +58,22 @@ fn read_new_line(
 ) -> Result<OrderLine, (usize, Html)> {
     let amount = won(price).ok_or_else(|| (1, t.wrong_price().into()))?;
     let wrong_quantity = || (2, t.wrong_quantity(OrderLine::MAX_QUANTITY));
-    let quantity = quantity.trim().parse().map_err(|_| wrong_quantity())?;
+    let quantity = number(quantity).ok_or_else(wrong_quantity)?;
     OrderLine::new(line_no, product, amount, quantity).map_err(|error| match error {
         OrderError::QuantityOutOfRange { .. } => wrong_quantity(),
         OrderError::Invalid(Invalid { field: "lines.product", problem }) => (0, t.wrong(problem)),
         OrderError::Invalid(invalid) => (1, t.wrong(invalid.problem)),
         other => (1, t.refusal(&other)),
     })
+}
+
+/// A whole number as people type it: a Korean keyboard may write wide digits, `３４`.
+pub(crate) fn number<N: FromStr>(text: &str) -> Option<N> {
+    let plain = |digit: char| match digit {
+        '０'..='９' => char::from_digit(u32::from(digit) - u32::from('０'), 10).unwrap_or(digit),
+        other => other,
+    };
+    text.trim().chars().map(plain).collect::<String>().parse().ok()
 }
 
 /// An amount in common notations: `12300`, `₩12,300` or `12,300원`. A comma that does not separate three digits may be
@@ -74,7 +85,7 @@ fn won(text: &str) -> Option<Money> {
     if !is_grouped {
         return None;
     }
-    digits.replace(',', "").parse().ok().map(Money::won)
+    number(&digits.replace(',', "")).map(Money::won)
 }
 
 /// The mistake on the form for a refusal of the domain, if it is about typed text.
@@ -141,7 +152,7 @@ mod tests {
             ("remove-2", "on"),
             ("new-product", "cup"),
             ("new-price", "₩12,300"),
-            ("new-quantity", "3"),
+            ("new-quantity", "３"),
             ("new-product", ""),
             ("new-price", " "),
             ("new-quantity", "1"),
@@ -187,7 +198,7 @@ mod tests {
 
     #[test]
     fn an_amount_is_read_as_people_write_it_and_not_guessed() {
-        for text in ["12300", " 12,300 ", "₩12,300", "12,300원", "0"] {
+        for text in ["12300", " 12,300 ", "₩12,300", "12,300원", "１２３００", "0"] {
             assert!(won(text).is_some_and(|amount| [0, 12_300].contains(&amount.as_won())), "{text}");
         }
         for text in ["", "12,3", "1,5", ",300", "12.5", "free", "1 000"] {

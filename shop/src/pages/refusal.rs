@@ -13,7 +13,7 @@ use super::frame::{Frame, Visit};
 use super::problem::Retry;
 use super::{conflict, locked, lost, order_url, problem};
 use crate::domain::{Order, OrderNo};
-use crate::use_cases::{Refusal, Shop};
+use crate::use_cases::{Kept, Refusal, Shop};
 
 /// The attempt that a form made.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ impl What {
 
     /// Whether it is a form with text, and not only a button.
     pub(super) fn has_text(self) -> bool {
-        !matches!(self, What::StartShipping | What::Cancel)
+        Kept::is_text(self.code())
     }
 }
 

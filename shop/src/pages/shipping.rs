@@ -31,7 +31,7 @@ use super::standing::{Kind, Standing};
 use super::{both, order_url, outcome, problem, see};
 use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
-use crate::use_cases::{Doing, OrderView, ShippingForm, Shop};
+use crate::use_cases::{Doing, OrderView, Refusal, ShippingForm, Shop};
 
 #[derive(Template)]
 #[template(path = "shipping.html")]
@@ -87,8 +87,12 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields, kept: None };
     let read = if fields.has("edit-first") { Err(Vec::new()) } else { read_shipping(visit.frame.t, &fields) };
     let Ok(info) = read else {
-        let mut attempt = attempt;
-        attempt.seen = Some(outcome::typed_on(&shop, &visit, &no, once.form, version).await);
+        let mut fields = fields.clone();
+        if let Ok(Some((form, _))) = goes_on(&shop, &visit, &fields, &key).await {
+            fields.set("form_id", &form.to_string());
+        }
+        let seen = Some(outcome::typed_on(&shop, &visit, &no, once.form, version).await);
+        let attempt = Attempt { seen, fields: &fields, ..attempt };
         return Ok(match outcome::keep(&shop, &visit, &attempt).await {
             Some(kept) => Sent::refused(address(&no, kept)).answer(visit.frame.script),
             None => draw(&shop, visit, attempt, &key).await,
@@ -115,6 +119,30 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     Ok(outcome::of(&shop, visit, Attempt { seen: Some(seen), ..attempt }, done).await)
 }
 
+/// The form in which text goes on, and its lease: that in which it was typed, as long as that was neither saved nor lost, else a new one.
+/// `None` if it was saved as it is.
+async fn goes_on(
+    shop: &Shop,
+    visit: &Visit,
+    fields: &Fields,
+    key: &BrowserKey,
+) -> Result<Option<(FormId, Mine)>, Refusal> {
+    let member = &visit.member;
+    let new = || Ok(Some((FormId::random(), Mine::None)));
+    let Ok(form) = fields.text("form_id").parse() else { return new() };
+    match shop.saved(member, form).await? {
+        Some(saved) if saved.digest == fields.digest() => return Ok(None),
+        // It was edited further after it had been saved.
+        Some(_) => return new(),
+        None => {}
+    }
+    match shop.lease(member, &key.lock_id(member.id().as_str(), form)).await {
+        Ok(lease) => Ok(Some((form, Mine::Alive(Holder::clone(lease.holder()))))),
+        Err(LeaseError::NoLock(no_lock)) if no_lock.why != LeaseLossReason::Unknown => new(),
+        Err(_) => Ok(Some((form, Mine::None))),
+    }
+}
+
 /// The form, with the typed text if there is any.
 async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey) -> Response {
     let (member, no, fields) = (&visit.member, attempt.no, attempt.fields);
@@ -130,23 +158,14 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
             false => problem::order_refuses(visit.frame, no, &refusal, fields),
         };
     }
-    // Text stays in the form in which it was typed, as long as that was neither saved nor lost.
-    let mut form_id = fields.text("form_id").parse().unwrap_or_else(|_| FormId::random());
-    let mut mine = Mine::None;
-    if !is_blank {
-        match shop.saved(member, form_id).await {
-            Ok(Some(saved)) if saved.digest == fields.digest() => return problem::already_saved(visit.frame, no),
-            // It was edited further after it had been saved.
-            Ok(Some(_)) => form_id = FormId::random(),
-            Ok(None) => {}
+    let (form_id, mine) = match is_blank {
+        true => (FormId::random(), Mine::None),
+        false => match goes_on(shop, &visit, fields, key).await {
+            Ok(Some(goes_on)) => goes_on,
+            Ok(None) => return problem::already_saved(visit.frame, no),
             Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
-        }
-        match shop.lease(member, &key.lock_id(member.id().as_str(), form_id)).await {
-            Ok(lease) => mine = Mine::Alive(Holder::clone(lease.holder())),
-            Err(LeaseError::NoLock(no_lock)) if no_lock.why != LeaseLossReason::Unknown => form_id = FormId::random(),
-            Err(_) => {}
-        }
-    }
+        },
+    };
     let own = if let Mine::Alive(lease) = &mine { Some(lease.generation) } else { None };
     let now = view.order.token();
     let version = attempt.seen.unwrap_or(now);

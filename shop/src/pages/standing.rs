@@ -178,6 +178,9 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         }
         Verdict::Ended { why, .. } if kind == Kind::Comparison => ("OE-11", t.compared_ended(ended(f, why))),
         Verdict::Free if kind == Kind::Comparison => ("OE-0b", "".into()),
+        Verdict::Outdated { moved, .. } if kind == Kind::Comparison => {
+            ("OE-25", t.compared_outdated(who(f, kind, moved)))
+        }
         Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
         Verdict::Editing { .. } => ("OE-1", t.you_edit().into()),
         Verdict::Outdated { moved, .. } => ("OE-25", t.standing_outdated(who(f, kind, moved))),

@@ -15,6 +15,7 @@ use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
 use super::posted::{Answer, Posted};
 use super::problem::{self, Retry};
+use super::read::number;
 use super::refusal;
 use crate::domain::{Member, Product, Role};
 use crate::texts::{Html, Lang};
@@ -108,7 +109,7 @@ impl Line {
         let on = self.seen.map_or(0, |seen| seen.version().number());
         let once = Once { form: self.form, digest: typed.digest(), on };
         // A text that is no number is as wrong as a number that is too large.
-        let pieces = self.pieces.parse().unwrap_or(0);
+        let pieces = number(&self.pieces).unwrap_or(0);
         match shop.receive(member, &self.product, pieces, self.seen, &once).await {
             // The same form was sent twice concurrently: one of them has saved.
             Err(Refusal::Failed(

@@ -138,8 +138,8 @@ texts! {
         "{name} also has this open, since {time}. Both of you can save; if your changes meet, you will be told.",
         "{name}도 {time}부터 이 메모를 열어 두었습니다. 둘 다 저장할 수 있으며, 변경이 겹치면 알려 드립니다.";
     note_other_self(time):
-        "You also have this open in another tab, since {time}.",
-        "{time}부터 다른 탭에서도 이 메모를 열어 두었습니다.";
+        "You also have this open in another tab since {time}, or on a page that was closed a moment ago.",
+        "{time}부터 다른 탭에서도 이 메모를 열어 두었거나, 그 창이 조금 전에 닫혔습니다.";
     note_too_long(length, over, max):
         "It has {length} characters, and a note has room for {max}. Shorten it by {over}, then save again.",
         "{length}자를 입력했습니다. 메모는 {max}자까지 저장할 수 있으니 {over}자를 줄인 뒤 다시 저장하세요.";

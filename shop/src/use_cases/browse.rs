@@ -1,7 +1,13 @@
 //! Reading: the list of orders, and one order with its related data.
 
+use std::time::{Duration, SystemTime};
+
 use jiff::Timestamp;
-use tenure::{Loaded, LockKey, Version, lease::Holder, version::Change};
+use tenure::{
+    Loaded, LockKey, Version,
+    lease::{Holder, LeaseLossReason},
+    version::Change,
+};
 
 use super::{NoteBefore, Refusal, Shop, Short, no_such_order};
 use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState, Role};
@@ -15,6 +21,10 @@ const CHANGES_SHOWN: u32 = 20;
 const VERSIONS_KEPT: u32 = 50;
 /// The maximum number of leases in the list; more people do not edit at once.
 const LEASES_SHOWN: u32 = 1_000;
+
+/// Among so many ended leases of an order its viewer's latest is looked for.
+const PAST_SEEN: u32 = 20;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The maximum number of drafts of a browser.
 const MOST_DRAFTS: usize = 50;
@@ -96,6 +106,8 @@ pub struct OrderView {
     pub changes: Vec<Change>,
     /// Products of which there is not enough to ship it; only operators see it.
     pub short: Vec<Short>,
+    /// How another person ended the viewer's latest editing, within a day. Their page may not have been there to say so.
+    pub ended: Option<LeaseLossReason>,
 }
 
 impl OrderView {
@@ -143,7 +155,7 @@ impl Shop {
                 Some(held.iter().filter(|holder| holder.owner.id == viewer.id().as_str()).map(of).collect())
             }
             Some(Only::Drafts) => {
-                let mut numbers = self.kept_subjects(viewer).await?;
+                let mut numbers = self.unsaved_subjects(viewer).await?;
                 numbers.extend(filter.drafts.iter().take(MOST_DRAFTS).map(ToString::to_string));
                 Some(numbers)
             }
@@ -153,7 +165,10 @@ impl Shop {
     /// One order, if this member may see it.
     pub async fn order(&self, viewer: &Member, no: &OrderNo) -> Result<OrderView, Refusal> {
         let order = self.order_of(viewer, no).await?;
-        let holder = self.locks.holders(&LockKey::of::<Order>(no)).await?.pop();
+        let key = LockKey::of::<Order>(no);
+        let holder = self.locks.holders(&key).await?.pop();
+        let is_editing = holder.as_ref().is_some_and(|holder| holder.owner.id == viewer.id().as_str());
+        let ended = if is_editing || !order.is_changeable() { None } else { self.ended(viewer, &key).await? };
         let changes = self.orders.changes(no, CHANGES_SHOWN).await?;
         let (mut note, mut notes_before, mut note_editors, mut short) = (None, Vec::new(), Vec::new(), Vec::new());
         if viewer.is_operator() {
@@ -166,7 +181,22 @@ impl Shop {
             }
             note_editors = self.locks.holders(&LockKey::of::<Note>(no)).await?;
         }
-        Ok(OrderView { order, holder, note, notes_before, note_editors, changes, short })
+        Ok(OrderView { order, holder, note, notes_before, note_editors, changes, short, ended })
+    }
+
+    /// How another person ended this member's latest lease, within a day.
+    async fn ended(&self, viewer: &Member, key: &LockKey) -> Result<Option<LeaseLossReason>, Refusal> {
+        let past = self.locks.history(key).limit(PAST_SEEN).run().await?.items;
+        let last = past.into_iter().find(|past| past.owner.id == viewer.id().as_str());
+        let is_new =
+            |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() + DAY > self.clock.now();
+        let is_by_another = |why: &LeaseLossReason| match why {
+            LeaseLossReason::Broken { by, at, .. } | LeaseLossReason::TakenOver { by, at, .. } => {
+                by.id != viewer.id().as_str() && is_new(*at)
+            }
+            _ => false,
+        };
+        Ok(last.map(|last| last.why).filter(is_by_another))
     }
 
     /// The order in an earlier version, if that is still known and this member may see it.

@@ -50,6 +50,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Whether a form of this kind has text. The others are buttons.
+    pub fn is_text(what: &str) -> bool {
+        !["start-shipping", "cancel"].contains(&what)
+    }
+
     /// As it is stored.
     fn of(row: KeptRow) -> Option<Self> {
         Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })
@@ -104,23 +109,33 @@ impl Shop {
         Ok(row.and_then(Kept::of))
     }
 
-    /// The orders about which the member sent something that was refused, within a day.
-    pub(super) async fn kept_subjects(&self, member: &Member) -> Result<Vec<String>, Refusal> {
-        Ok(storage::kept_subjects(&self.db, member.id().as_str(), now() - KEPT_FOR).await?)
+    /// The orders about which the member sent text that was refused within a day, and was not saved since. One query for each: few are kept.
+    pub(super) async fn unsaved_subjects(&self, member: &Member) -> Result<Vec<String>, Refusal> {
+        let mut unsaved = Vec::new();
+        for about in storage::kept_subjects(&self.db, member.id().as_str(), now() - KEPT_FOR).await? {
+            if let Ok(no) = OrderNo::new(&about)
+                && self.unsaved(member, &no).await?.is_some()
+            {
+                unsaved.push(about);
+            }
+        }
+        Ok(unsaved)
     }
 
-    /// The refused forms of this member about this order, the latest first, each with its id and time.
-    pub async fn kept_about(
-        &self,
-        member: &Member,
-        about: &OrderNo,
-    ) -> Result<Vec<(FormId, Timestamp, Kept)>, Refusal> {
+    /// The latest refused text of this member about this order, if its form was not saved since: its id and time.
+    pub async fn unsaved(&self, member: &Member, about: &OrderNo) -> Result<Option<(FormId, Timestamp)>, Refusal> {
         let rows = storage::kept_about(&self.db, member.id().as_str(), about.as_str(), now() - KEPT_FOR).await?;
         let read = |row: KeptRow| {
             let (id, at) = (row.id.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?);
-            Some((id, at, Kept::of(row)?))
+            Some((id, at, Kept::of(row).filter(|kept| Kept::is_text(&kept.what))?))
         };
-        Ok(rows.into_iter().filter_map(read).collect())
+        let Some((id, at, kept)) = rows.into_iter().find_map(read) else { return Ok(None) };
+        let form = kept.fields.iter().find(|(name, _)| name == "form_id").and_then(|(_, form)| form.parse().ok());
+        let saved = match form {
+            Some(form) => self.saved(member, form).await?,
+            None => None,
+        };
+        Ok(if saved.is_some_and(|saved| saved.at >= at) { None } else { Some((id, at)) })
     }
 
     /// Whether this form of this member was saved.
