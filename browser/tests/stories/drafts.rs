@@ -323,6 +323,33 @@ async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_sent_and_refused_is_found_after_signing_out() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.goes_to(SHIPPING).await;
+    minji.sees("#shipping[data-tenure-state=free]").await;
+    park.goes_to(SHIPPING).await;
+    park.types("[name=message]", "Theirs").await;
+    super::saves(&park).await;
+    minji.types("[name=message]", "Mine").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=CP-2]").await;
+    let order = format!("/orders/{ORDER}");
+    let seen = "[...document.querySelectorAll('.notice a')].filter((link) => link.checkVisibility()).length";
+    minji.goes_to(&order).await;
+    assert_eq!(minji.finds::<usize>(seen).await, 0, "this browser has a draft of it, which says so");
+    minji.signs_out().await;
+    minji.answers(true).await;
+    minji.sees("main[data-state=sign-in]").await;
+    minji.sign_in("minji").await;
+    minji.goes_to(&order).await;
+    assert_eq!(minji.finds::<usize>(seen).await, 1);
+    minji.clicks(".notice a").await;
+    minji.sees("main[data-state=CP-2]").await;
+    assert!(minji.reads(".side.own").await.contains("Mine"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_put_into_a_form_that_can_never_be_saved() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
