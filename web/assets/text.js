@@ -165,7 +165,12 @@ export function keepText(element, onWrite, onKeep) {
 		part("discard").hidden = state === "dropped";
 	}
 
-	const wait = (isSaving) => box && (box.hidden = isSaving || !shown);
+	function wait(isSaving) {
+		if (!box) return;
+		const hadFocus = box.contains(document.activeElement);
+		box.hidden = isSaving || !shown;
+		if (box.hidden && hadFocus) fields(form)[0]?.focus();
+	}
 	const isOfNow = (draft) => draft.version === version();
 	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name], name));
 	/** Also in a hidden field: of a row that is gone from the form, which the server compares. */

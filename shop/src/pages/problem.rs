@@ -156,13 +156,15 @@ pub(super) fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
 
 /// 401: a form of a person whose session has ended.
 pub(super) fn signed_out(mut frame: Frame, typed: &Fields) -> Response {
-    let t = frame.t;
+    let (t, has_cookies) = (frame.t, frame.has_cookies);
     // The token of a person in a browser is the same in each session: it is the right one once they have signed in again.
     if let Some(csrf) = typed.get("csrf") {
         csrf.clone_into(&mut frame.csrf);
     }
     let page = ProblemPage::new(frame.state("OE-13"), t.signed_out_title()).say(t.signed_out_what());
-    let mut page = page.say(t.signed_out_next()).send_again(typed);
+    // Then it is another token, and what is sent again with this one is shown once more.
+    let next = if has_cookies { t.signed_out_next() } else { t.signed_out_next_without_cookies() };
+    let mut page = page.say(next).send_again(typed);
     page.links.push(Link { address: "/sign-in".into(), label: t.sign_in_new_tab().into(), in_new_tab: true });
     page.answer(StatusCode::UNAUTHORIZED)
 }

@@ -162,11 +162,13 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
     match verdict {
         Verdict::Saved if matches!(kind, Kind::Shipping | Kind::Edit) => ("OE-20", t.standing_saved_again().into()),
         Verdict::Saved => ("OE-20", t.standing_saved().into()),
-        Verdict::Frozen(OrderState::Cancelled) => {
-            ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyCancelled)))
-        }
         Verdict::Frozen(state) => {
-            ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyShipped { state: *state })))
+            let why = t.refusal(&match state {
+                OrderState::Cancelled => OrderError::AlreadyCancelled,
+                state => OrderError::AlreadyShipped { state: *state },
+            });
+            // Nothing is typed in a comparison.
+            ("OE-15", if kind == Kind::Comparison { why } else { t.standing_frozen(why) })
         }
         Verdict::Editing { lease, others, .. } if kind == Kind::Note => ("OE-24", note(f, lease, others)),
         // The form of the compared text was sent, so how its lease ended says nothing.

@@ -18,6 +18,9 @@ texts! {
     signed_out_next:
         "Sign in again in a new tab, then come back here and send it again.",
         "새 탭에서 다시 로그인한 뒤, 여기로 돌아와 다시 보내세요.";
+    signed_out_next_without_cookies:
+        "Sign in again in a new tab, then come back here and send it again. The browser's cookies are gone, so the shop asks once more before it saves.",
+        "새 탭에서 다시 로그인한 뒤, 여기로 돌아와 다시 보내세요. 브라우저의 쿠키가 지워졌으므로, 저장하기 전에 한 번 더 확인합니다.";
     send_again: "Send it again", "다시 보내기";
     sign_in_new_tab: "Sign in (new tab)", "로그인(새 탭)";
 
