@@ -14,7 +14,7 @@ use testkit::tasks::{cargo, root};
 const LIMIT: Duration = Duration::from_secs(8 * 60 * 60);
 
 /// The parts, the fast ones first.
-pub(crate) static PARTS: [Step; 37] = [
+pub(crate) static PARTS: [Step; 40] = [
     // Third-party crates: known advisories, licences, duplicates, sources.
     Step::new("deny", "xtask deny"),
     // The command of every developer: the default members with their default features, and no service.
@@ -101,7 +101,11 @@ pub(crate) static PARTS: [Step; 37] = [
     Step::in_verify("planted", "run --quiet --package engines -- chaos --planted"),
     Step::in_verify("planted-pages", "run --quiet --package engines -- chaos --pages --planted"),
     Step::in_verify("sql-changes", "run --quiet --package sql_changes"),
-    Step::new("mutants", "xtask mutants"),
+    // The mutants of the pure rooms: a few seconds for each of 840.
+    Step::new("mutants-engine", "xtask mutants --only src/lease/engine"),
+    Step::new("mutants-errors", "xtask mutants --only src/error --only src/db"),
+    Step::new("mutants-versions", "xtask mutants --only src/version --only src/row_lock --only web/src/verdict.rs"),
+    Step::new("mutants-values", "xtask mutants --only src/aggregate"),
 ];
 
 /// What the load needs: the servers, a clock that can be set, and a file system of its own. (`engines` installs it by itself.)

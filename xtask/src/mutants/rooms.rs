@@ -78,6 +78,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_room_is_in_a_part_of_the_verification() {
+        let parts = crate::verify::PARTS.iter().map(|part| part.line()).filter(|line| line.contains("xtask mutants"));
+        let only: Vec<_> =
+            parts.flat_map(|line| line.split(" --only ").skip(1).map(str::to_owned).collect::<Vec<_>>()).collect();
+        for path in ROOMS.iter().flat_map(|room| room.paths) {
+            assert!(only.iter().any(|only| path.starts_with(only.as_str())), "{path}: {only:?}");
+        }
+    }
+
+    #[test]
     fn paths_choose_whole_rooms_and_parts_of_them() {
         let room = Room::new("addresses", &["src/server/address.rs", "src/version"], SMALL, "");
         for (only, globs) in [
