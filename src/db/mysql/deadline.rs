@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::db::RowLock;
 use crate::db::patience::jitter;
 use crate::row_lock::Wait;
 
@@ -46,14 +45,6 @@ impl Flavour {
                  wait_timeout = default"
             }
         }
-    }
-}
-
-/// The end of a `select` with this lock that does not wait. For MySQL, where NOWAIT requires the newer spelling, which MariaDB does not have.
-pub(crate) fn clause_at_once(lock: RowLock) -> &'static str {
-    match lock {
-        RowLock::Share => " for share nowait",
-        _ => " for update nowait",
     }
 }
 
@@ -126,14 +117,6 @@ impl Deadline {
     /// The prefix of a statement without a wait, if the statement can be repeated after a refusal.
     pub(crate) fn at_once(&self, flavour: Flavour) -> Option<&'static str> {
         (flavour == Flavour::MariaDb && !self.server.roll_back).then_some(AT_ONCE)
-    }
-
-    /// As [`at_once`](Self::at_once), for a locking `select`: its end. No setting has to be made and reset.
-    pub(crate) fn clause_at_once(&self, flavour: Flavour, lock: RowLock) -> Option<&'static str> {
-        self.at_once(flavour).map(|_| match lock {
-            RowLock::Share => " lock in share mode nowait",
-            _ => " for update nowait",
-        })
     }
 
     /// Whether there is time to wait.

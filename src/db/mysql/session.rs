@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::connection::Connections;
-use super::deadline::{Deadline, Flavour, clause_at_once};
+use super::deadline::{Deadline, Flavour};
 use super::errors::{is_read_only, is_timeout, is_without_savepoint};
 use super::in_flight::{InFlight, Running, answered, clean_up, done, driven, in_step};
 use super::sheet;
@@ -244,29 +244,29 @@ impl Session {
         statement: Statement,
         lock: RowLock,
     ) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let clause = sheet::of(self.flavour).clause(lock);
         if !lock.waits() {
-            return self.fetch_all(statement.between("", sheet::of(self.flavour).clause(lock))).await;
+            return self.fetch_all(statement.between("", clause)).await;
         }
-        if let Some(at_once) = self.deadline.as_ref().and_then(|deadline| deadline.clause_at_once(self.flavour, lock)) {
-            let rows = self.fetch_all(statement.clone().between("", at_once)).await;
+        // No setting has to be made and reset for it.
+        let at_once = statement.clone().between("", &format!("{clause} nowait"));
+        if self.deadline.as_ref().is_some_and(|deadline| deadline.at_once(self.flavour).is_some()) {
+            let rows = self.fetch_all(at_once).await;
             if !self.is_to_wait_for(&rows) {
                 return rows;
             }
-            return self.waiting(statement.between("", sheet::of(self.flavour).clause(lock)), Self::fetch_all).await;
+            return self.waiting(statement.between("", clause), Self::fetch_all).await;
         }
         let whole_seconds = self.deadline.as_ref().is_some_and(Deadline::has_seconds_to_spare);
         if self.flavour == Flavour::MariaDb || whole_seconds {
-            let rows = self
-                .waiting(statement.clone().between("", sheet::of(self.flavour).clause(lock)), Self::fetch_all)
-                .await;
+            let rows = self.waiting(statement.between("", clause), Self::fetch_all).await;
             if self.flavour == Flavour::MariaDb || !rows.as_ref().is_err_and(is_timeout) {
                 return rows;
             }
         }
         // MySQL's limit is in whole seconds, so the last second is a loop of attempts.
-        let statement = statement.between("", clause_at_once(lock));
         loop {
-            let rows = self.fetch_all(statement.clone()).await;
+            let rows = self.fetch_all(at_once.clone()).await;
             let refused = rows.as_ref().is_err_and(is_timeout);
             match self.deadline.as_ref().filter(|_| refused).and_then(Deadline::pause) {
                 Some(pause) => tokio::time::sleep(pause).await,

@@ -44,7 +44,8 @@ pub(crate) static MARIADB: Sheet = Sheet {
 
 pub(crate) static MYSQL: Sheet = Sheet {
     dialect: Dialect::MySql,
-    row_locks: Some(RowLocks { rereads: RowLock::Share, lock_before_write: true, ..ROW_LOCKS }),
+    // NOWAIT requires the newer spelling, which MariaDB does not have.
+    row_locks: Some(RowLocks { share: " for share", rereads: RowLock::Share, lock_before_write: true, ..ROW_LOCKS }),
     inserts: Inserts::Silent,
     ..MARIADB
 };
