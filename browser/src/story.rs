@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tenure::{
     Database, Loaded, LockKey, LockMode, Repository, Transaction, clock::ManualClock, db::ConnectOptions, lease::Holder,
 };
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Runtime;
 
 use crate::driver::Driver;
@@ -27,7 +27,8 @@ pub struct Story {
     /// The shop's clock. It changes only when the story moves it.
     pub clock: ManualClock,
     shop: Shop,
-    address: SocketAddr,
+    /// Bound, and never listening: it keeps the port for this story, also while the shop is closed.
+    port: TcpSocket,
     /// The runtime that serves it: dropped when the shop is closed, with all connections.
     open: Option<Runtime>,
     base: String,
@@ -50,12 +51,11 @@ impl Story {
         let db =
             Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.expect("a new database");
         let shop = set_up(shop::open(db, Accounts::Demo).await.expect("the demo data"));
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let base = format!("http://{}", listener.local_addr().expect("its own address"));
-        let address = listener.local_addr().expect("its own address");
-        drop(listener);
-        let mut story =
-            Story { clock, shop, address, open: None, base, driver: Driver::start(), _directory: directory };
+        let port = TcpSocket::new_v4().expect("a socket");
+        port.set_reuseaddr(true).expect("an option");
+        port.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+        let base = format!("http://{}", port.local_addr().expect("its own address"));
+        let mut story = Story { clock, shop, port, open: None, base, driver: Driver::start(), _directory: directory };
         story.opens_again().await;
         story
     }
@@ -70,7 +70,7 @@ impl Story {
     /// The server runs again at the same address, with the same database.
     pub async fn opens_again(&mut self) {
         let runtime = Runtime::new().expect("threads");
-        let (address, shop) = (self.address, self.shop.clone());
+        let (address, shop) = (self.port.local_addr().expect("its own address"), self.shop.clone());
         let serving = runtime.spawn(async move {
             let listener = TcpListener::bind(address).await.expect("the same port");
             tokio::spawn(shop::serve(listener, shop, Settings::default(), pending()));
