@@ -189,11 +189,15 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     page.link("/orders", t.to_orders()).answer(status)
 }
 
-/// 409: the signed-in person is not the one for whom the form was opened. Nothing is sent again in the other one's name.
-pub(super) fn other_person(frame: Frame, typed: &Fields) -> Response {
+/// 409: the signed-in person is not the one for whom the form was opened. It can be sent again once that one is signed in: the form says
+/// whose it is, and has their token.
+pub(super) fn other_person(mut frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
+    if let Some(csrf) = typed.get("csrf") {
+        csrf.clone_into(&mut frame.csrf);
+    }
     let page = ProblemPage::new(frame.state("other-person"), t.other_person_title()).say(t.other_person_what());
-    let mut page = page.typed(typed).link("/orders", t.to_orders());
+    let mut page = page.send_again(typed).link("/orders", t.to_orders());
     page.links.push(Link { address: "/sign-in".into(), label: t.sign_in_new_tab().into(), in_new_tab: true });
     page.answer(StatusCode::CONFLICT)
 }

@@ -114,8 +114,8 @@ texts! {
     other_person_title: "Somebody else is signed in now", "지금은 다른 사람이 로그인해 있습니다";
     other_person_what:
         "This form was opened by somebody else in this browser, so nothing was saved. To save it, sign in again with \
-         that account in a new tab, then go back here with the browser and send it again.",
-        "이 브라우저에서 다른 사람이 연 양식이라 저장하지 않았습니다. 저장하려면 새 탭에서 그 계정으로 다시 로그인한 뒤, 이 탭에서 뒤로 돌아가 다시 보내세요.";
+         that account in a new tab, then come back here and send it again.",
+        "이 브라우저에서 다른 사람이 연 양식이라 저장하지 않았습니다. 저장하려면 새 탭에서 그 계정으로 다시 로그인한 뒤, 여기로 돌아와 다시 보내세요.";
     not_kept_title(no): "Order {no}: this text is not kept any more", "주문 {no}: 더 이상 보관하지 않는 내용입니다";
     not_kept_what:
         "What was typed into a form that was refused is kept for a day, and only the latest few. Open the order and start \
