@@ -176,7 +176,7 @@ impl Fields {
 
     /// The fields to keep: without the secrets.
     pub(crate) fn to_keep(&self) -> Pairs {
-        let secret = |name: &str| ["csrf", "lid", "kept"].contains(&name) || is_password(name);
+        let secret = |name: &str| ["csrf", "lid"].contains(&name) || is_password(name);
         self.0.iter().filter(|(name, _)| !secret(name)).cloned().collect()
     }
 

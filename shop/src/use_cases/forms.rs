@@ -122,20 +122,27 @@ impl Shop {
         Ok(unsaved)
     }
 
-    /// The latest refused text of this member about this order, if its form was not saved since: its id and time.
+    /// The latest refused text of this member about this order whose form was not saved since, nor the form in which it went on: its id and
+    /// time.
     pub async fn unsaved(&self, member: &Member, about: &OrderNo) -> Result<Option<(FormId, Timestamp)>, Refusal> {
         let rows = storage::kept_about(&self.db, member.id().as_str(), about.as_str(), now() - KEPT_FOR).await?;
-        let read = |row: KeptRow| {
-            let (id, at) = (row.id.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?);
-            Some((id, at, Kept::of(row).filter(|kept| Kept::is_text(&kept.what))?))
-        };
-        let Some((id, at, kept)) = rows.into_iter().find_map(read) else { return Ok(None) };
-        let form = kept.fields.iter().find(|(name, _)| name == "form_id").and_then(|(_, form)| form.parse().ok());
-        let saved = match form {
-            Some(form) => self.saved(member, form).await?,
-            None => None,
-        };
-        Ok(if saved.is_some_and(|saved| saved.at >= at) { None } else { Some((id, at)) })
+        let mut went_on = Vec::new();
+        for row in rows {
+            let (id, at) = (row.id.clone(), row.kept_at);
+            let Some(kept) = Kept::of(row).filter(|kept| Kept::is_text(&kept.what)) else { continue };
+            let field = |name| kept.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone());
+            let saved = match field("form_id").and_then(|form| form.parse().ok()) {
+                Some(form) => self.saved(member, form).await?,
+                None => None,
+            };
+            let is_saved = went_on.contains(&id) || saved.is_some_and(|saved| saved.at.as_second() >= at);
+            match (is_saved, id.parse(), Timestamp::from_second(at)) {
+                (true, ..) => went_on.extend(field("kept")),
+                (false, Ok(id), Ok(at)) => return Ok(Some((id, at))),
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// Whether this form of this member was saved.
