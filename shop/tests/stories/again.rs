@@ -196,6 +196,25 @@ async fn only_the_latest_refused_forms_are_stored() {
 }
 
 #[tokio::test]
+async fn each_refused_text_is_named_until_it_is_saved() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let [one, two] = [("message", "one"), ("address.line2", "two")].map(|typed| async {
+        let form = minji.get(SHIPPING).await.form(SHIPPING).with(typed.0, typed.1);
+        minji.submit(form.clone().with("address.postal_code", "")).await.is(422);
+        form
+    });
+    let (one, two) = (one.await, two.await);
+    let order = format!("/orders/{ORDER}");
+    minji.submit(two).await.is(200);
+    minji.get(&order).await.says("What you sent at");
+    let conflict = minji.submit(one).await;
+    minji.submit(conflict.is(409).press(SHIPPING, "both")).await.is(200);
+    assert!(!minji.get(&order).await.html.contains("What you sent at"));
+    assert_eq!(server.order(ORDER).await.0.shipping().message(), "one");
+}
+
+#[tokio::test]
 async fn text_too_long_to_keep_is_still_shown() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
