@@ -95,8 +95,8 @@ async fn foreign_form_is_neither_replayed_nor_saved() {
     minji.submit(hers.with("message", "hers again")).await.is(409).says("his").says("hers again");
     // Her typed text is not saved in his name.
     let as_him = his.with("person", "minji").with("message", "typed by her");
-    let refused = park.submit(as_him).await.is(409);
-    assert_eq!(refused.state(), "other-person");
+    let refused = park.submit(as_him).await;
+    assert_eq!(refused.is(409).state(), "other-person");
     // Nor when it is sent again, as long as she has not signed in.
     assert_eq!(park.submit(refused.form(SHIPPING)).await.is(409).state(), "other-person");
     assert_eq!(server.order(ORDER).await.0.shipping().message(), "his");
