@@ -35,6 +35,14 @@ impl LeaseLossReason {
         }
     }
 
+    /// The person who ended it, by a break or a takeover: with [`Owner::id`] the holder themselves can be told from another person.
+    pub fn ended_by(&self) -> Option<&Owner> {
+        match self {
+            LeaseLossReason::Broken { by, .. } | LeaseLossReason::TakenOver { by, .. } => Some(by),
+            _ => None,
+        }
+    }
+
     /// How an expired lease ended.
     pub(crate) fn ran_out(at: SystemTime, ran_out: RanOut) -> Self {
         match ran_out {

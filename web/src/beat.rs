@@ -11,7 +11,7 @@
 //! | `idle_ms` | the time since the person's last input there, see [`tenure::lease::Heartbeat`] |
 //! | `csrf` | with `take`: a lock id without a lease is no proof |
 //! | `instead_of` | with `take`: the generation of the person's own lease elsewhere, which ends here |
-//! | `left` | with `take` or `look`: the lock id of the page that this tab displayed before. Its release may come later, or never; if another person ended its lease, this form is told so, and does not acquire the lock |
+//! | `left` | with `take` or `look`: the lock id of the page that this tab displayed before. Its release may come later, or never; if another person ended its lease of this aggregate, the response says so, and the lock is not acquired |
 //!
 //! | the response | |
 //! |---|---|
@@ -230,8 +230,8 @@ impl<A: Aggregate> Beat<A> {
             let detail = "The version in the form is one of something else. Load the page again.";
             return Err(Problem::new(400, "foreign-version", "Refused").detail(detail).action("reload"));
         }
-        let mut mine = match (self.part_from_left(&locks).await?, self.want) {
-            (Some(taken_away), _) => Mine::Ended(taken_away),
+        let mut mine = match (self.part_from_left(&locks, &key).await?, self.want) {
+            (Some(ended), _) => Mine::Ended(ended),
             (None, Want::Keep) => self.keep(&locks, aggregates, id).await?,
             (None, Want::Take) => self.take(&locks, aggregates, id).await?,
             (None, Want::Look) => self.look(&locks, &key).await?,
@@ -270,21 +270,16 @@ impl<A: Aggregate> Beat<A> {
     /// Releases the lease of the page that this tab displayed before, as its own request does. That one is sent without waiting: it can
     /// arrive after this request, before the request that acquired the lease, or not at all.
     ///
-    /// If another person ended that lease, returns how: loading the page again does not acquire the lock again.
-    async fn part_from_left(&self, locks: &LockManager) -> Result<Option<Box<NoLock>>, Problem> {
+    /// If another person ended that lease of the same aggregate, returns how: loading the page again does not acquire the lock again.
+    async fn part_from_left(&self, locks: &LockManager, key: &LockKey) -> Result<Option<Box<NoLock>>, Problem> {
         let Some(left) = self.left.as_ref().filter(|left| self.want != Want::Keep && **left != self.id) else {
             return Ok(None);
         };
         match locks.expire_within(left, PARTING_GRACE).await {
             Ok(_) => Ok(None),
             Err(LeaseError::NoLock(no_lock)) => {
-                let is_taken_away = match &no_lock.why {
-                    LeaseLossReason::Broken { by, .. } | LeaseLossReason::TakenOver { by, .. } => {
-                        by.id != self.owner.id
-                    }
-                    _ => false,
-                };
-                Ok(is_taken_away.then(|| Box::new(no_lock)))
+                let is_by_another = no_lock.why.ended_by().is_some_and(|by| by.id != self.owner.id);
+                Ok((is_by_another && no_lock.key.as_ref() == Some(key)).then(|| Box::new(no_lock)))
             }
             Err(error) => Err(error.into()),
         }

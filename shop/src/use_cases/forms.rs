@@ -50,9 +50,9 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Whether a form of this kind has text. The others are buttons.
+    /// Whether it is the text of an order or of its note. The others are buttons, and the reason for ending a lock.
     pub fn is_text(what: &str) -> bool {
-        !["start-shipping", "cancel"].contains(&what)
+        ["change-shipping", "open-edit", "save-edit", "open-note", "save-note"].contains(&what)
     }
 
     /// As it is stored.
@@ -109,7 +109,8 @@ impl Shop {
         Ok(row.and_then(Kept::of))
     }
 
-    /// The orders about which the member sent text that was refused within a day, and was not saved since. One query for each: few are kept.
+    /// The orders about which the member sent text that was refused within a day, and was not saved since. A few queries for each:
+    /// few are kept.
     pub(super) async fn unsaved_subjects(&self, member: &Member) -> Result<Vec<String>, Refusal> {
         let mut unsaved = Vec::new();
         for about in storage::kept_subjects(&self.db, member.id().as_str(), now() - KEPT_FOR).await? {

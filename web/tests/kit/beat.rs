@@ -494,6 +494,18 @@ async fn page_whose_lease_somebody_ended_does_not_take_it_again_when_it_is_loade
 }
 
 #[tokio::test]
+async fn end_of_a_lease_of_something_else_is_no_news_for_this_form() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (other, id) = (LockKey::new("Order", "2"), LockId::random());
+    kit.locks.try_lock_as(&other, &kim(), id.clone()).await.unwrap();
+    kit.locks.break_lock(&other, 1, &lee(), "please").await.unwrap();
+    let (form, left) = (kit.open().await, id.reveal());
+    let left = [("left", left.as_str())];
+    assert_eq!(kit.beat_but(&kim(), &form, "look", &left).await, heard("free", ""));
+    assert_eq!(kit.beat_but(&kim(), &form, "take", &left).await, held(""));
+}
+
+#[tokio::test]
 async fn just_left_page_still_blocks_others() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let (kims, lees) = (kit.open().await, kit.open().await);
