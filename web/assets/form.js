@@ -26,7 +26,7 @@ export const fields = (form) =>
 /** Whether an event is about this form: of one of its fields, or of an editor inside it. */
 export const isIn = (form, target) => target.form === form || Node.prototype.contains.call(form, target);
 
-/** Whether a link or a form leads another tab, and leaves this page as it is. */
+/** Whether a link or a form leads to another tab, and leaves this page as it is. */
 export const isElsewhere = (event, { target }) =>
 	(target && target !== "_self") || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
 

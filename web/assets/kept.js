@@ -63,12 +63,15 @@ export function choices(box) {
 	show();
 }
 
-/** A mark: there is a draft about this in the browser; or, with `data-tenure-else`, there is none, and none was dropped. And the link to all of them, which names them. */
+/**
+ * A mark: there is a draft about this in the browser; or, with `data-tenure-else`, there is none, and none was dropped. And the link to all of
+ * them, which names them.
+ */
 export function mark(place) {
 	const { person, tenureDraftOf: of, tenureDrafts: name } = place.dataset;
+	const isElse = "tenureElse" in place.dataset;
 	const rest = new URLSearchParams(place.search);
 	const show = () => {
-		const isElse = "tenureElse" in place.dataset;
 		const open = drafts().filter((draft) => draft.person === person && (isElse || !draft.dropped));
 		const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
 		if (of !== undefined) place.hidden = about.has(of) === isElse;

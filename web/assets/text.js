@@ -97,8 +97,9 @@ export const drop = (draft) => put({ ...draft, dropped: Date.now() });
 /** The drafts of a person that signing out erases. */
 export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
-/** Whether this page was loaded again: by a reload, by Back, or by its own link to itself in another language. */
+/** Whether this page was loaded by its own link to itself in another language. */
 const isAgain = Boolean(store(() => sessionStorage[AGAIN] === location.pathname));
+/** Whether it was loaded again in any way: by a reload and by Back, too. */
 export const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
 store(() => sessionStorage.removeItem(AGAIN));
 addEventListener("click", (event) => {

@@ -104,16 +104,21 @@ async fn comparison_says_who_is_editing_now_and_waits_for_the_end() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn comparison_that_is_over_asks_nobody_to_choose() {
-    let story = Story::begin().await;
-    let minji = at_the_address(&story, "minji", "en").await;
-    let park = at_the_address(&story, "park", "en").await;
+/// Park has saved a message, and Minji compares hers with it.
+async fn compares(story: &Story) -> (Person, Person) {
+    let (minji, park) = (at_the_address(story, "minji", "en").await, at_the_address(story, "park", "en").await);
     park.types("[name=message]", "Theirs").await;
     super::saves(&park).await;
     minji.types("[name=message]", "Mine").await;
     minji.clicks("main form .main").await;
     minji.sees("main[data-state=CP-2] [data-tenure-choices]").await;
+    (minji, park)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comparison_that_is_over_asks_nobody_to_choose() {
+    let story = Story::begin().await;
+    let (minji, park) = compares(&story).await;
     park.clicks("form[action$='/start-shipping'] button").await;
     park.sees("main[data-state=OV-6]").await;
     minji.sees("main[data-state=OE-15] [data-tenure-banner] [data-tenure-action=see]").await;
@@ -128,13 +133,7 @@ async fn comparison_that_is_over_asks_nobody_to_choose() {
 #[tokio::test(flavor = "multi_thread")]
 async fn comparison_says_that_something_was_saved_after_it() {
     let story = Story::begin().await;
-    let minji = at_the_address(&story, "minji", "en").await;
-    let park = at_the_address(&story, "park", "en").await;
-    park.types("[name=message]", "Theirs").await;
-    super::saves(&park).await;
-    minji.types("[name=message]", "Mine").await;
-    minji.clicks("main form .main").await;
-    minji.sees("main[data-state=CP-2] [data-tenure-choices]").await;
+    let (minji, park) = compares(&story).await;
     park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
     park.types("[name=message]", "Theirs again").await;
     super::saves(&park).await;

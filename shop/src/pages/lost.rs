@@ -3,10 +3,7 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{
-    VersionToken,
-    lease::{Holder, LeaseLossReason, NoLock},
-};
+use tenure::lease::{Holder, LeaseLossReason, NoLock};
 use tenure_web::form_id::FormId;
 
 use super::compare::{self, Row};
@@ -18,7 +15,7 @@ use super::input::Input;
 use super::refusal::{self, Attempt, What};
 use super::standing;
 use super::{order_url, problem};
-use crate::domain::{Order, OrderNo};
+use crate::domain::OrderNo;
 use crate::texts::Html;
 use crate::use_cases::Shop;
 
@@ -36,7 +33,6 @@ struct LostPage {
     url: String,
     title: Html,
     said: Vec<Html>,
-    seen: Option<VersionToken<Order>>,
     /// The differences between the typed text and the current order, if the order has changed.
     rows: Vec<Row>,
     /// Whether there is typed text.
@@ -46,22 +42,11 @@ struct LostPage {
     inputs: Vec<Input>,
     lines: Vec<LineInput>,
     new_lines: Vec<[Input; 3]>,
-    /// The kind of form.
-    what: What,
-    carried: Fields,
-    /// For the form of the address, which [Edit again] opens: it is sent again, to be edited first.
-    again: Fields,
-    /// The form that [Edit again] opens otherwise.
-    form_id: FormId,
-    /// The person's own lease in another tab, which can be moved here.
-    own: Option<Holder>,
-}
-
-impl LostPage {
-    /// Whether the text goes on in the form of the address, in which it was typed.
-    fn is_address(&self) -> bool {
-        self.what == What::ChangeShipping && self.has_text && self.own.is_none()
-    }
+    /// The address of [Edit again], and what it sends.
+    action: String,
+    hidden: Fields,
+    /// Whether the person's own lease in another tab can be moved here.
+    can_move: bool,
 }
 
 /// 410: the lease is gone.
@@ -107,29 +92,48 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         rows.clear();
     }
     let is_typed = |line: &LineInput| typed.lines().any(|line_no| line_no == line.line_no);
+    let own = view.holder.as_ref().filter(|holder| frame.is_me(&holder.owner));
+    let (action, hidden) = again(&attempt, has_text, own);
     let page = LostPage {
         no: attempt.no.clone(),
         url: order_url(attempt.no),
         title,
         said,
-        seen: attempt.seen,
         rows,
         has_text,
         is_done,
         inputs: shipping_inputs(style, typed, typed),
         lines: line_inputs(style, &view.order, typed, typed).into_iter().filter(is_typed).collect(),
         new_lines: new_line_inputs(style, typed),
-        what: attempt.what,
-        carried: attempt.carried(),
-        again: attempt.again(),
-        form_id: FormId::random(),
-        own: view.holder.filter(|holder| frame.is_me(&holder.owner)),
+        action,
+        hidden,
+        can_move: own.is_some(),
         f: frame.state(state),
     };
     if page.f.script {
         return problem::told(&page.f, StatusCode::GONE, page.f.state, &page.said);
     }
     page.f.answer(StatusCode::GONE, &page)
+}
+
+/// The address of [Edit again], and what it sends. The text of an address goes on in the form of the address, to be edited first; anything
+/// else in that of the whole order. What is moved here from another tab goes on in the form of its kind.
+fn again(attempt: &Attempt<'_>, has_text: bool, own: Option<&Holder>) -> (String, Fields) {
+    if attempt.what == What::ChangeShipping && has_text && own.is_none() {
+        let mut hidden = attempt.again();
+        hidden.set("edit-first", "1");
+        return (attempt.action(), hidden);
+    }
+    let mut hidden = attempt.carried();
+    hidden.set("form_id", &FormId::random().to_string());
+    if let Some(seen) = attempt.seen {
+        hidden.set("version", &seen.to_string());
+    }
+    if let Some(own) = own {
+        hidden.set("generation", &own.generation.to_string());
+        hidden.set("what", attempt.what.code());
+    }
+    (format!("{}/edit", order_url(attempt.no)), hidden)
 }
 
 /// The state of the page, its title, and the reason of the loss.

@@ -131,7 +131,10 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
         Ok(refused) => refused.map(|(kept, at)| (format!("{url}/kept/{kept}"), f.at(at))),
         Err(refusal) => return refusal::plain(f, refusal),
     };
-    let ended = view.ended.as_ref().map(|why| standing::ended(&f, why));
+    let ended = match shop.ended(&visit.member, &view).await {
+        Ok(ended) => ended.map(|why| standing::ended(&f, &why)),
+        Err(refusal) => return refusal::plain(f, refusal),
+    };
     let page = OrderPage {
         f,
         view,

@@ -97,6 +97,16 @@ impl ProblemPage {
         self.typed(typed)
     }
 
+    /// The same, for the person of the form once they have signed in, in another tab. Their token in this browser is the same in each session.
+    fn send_after_signing_in(mut self, typed: &Fields) -> Self {
+        if let Some(csrf) = typed.get("csrf") {
+            csrf.clone_into(&mut self.f.csrf);
+        }
+        let label = self.f.t.sign_in_new_tab().into();
+        self.links.push(Link { address: "/sign-in".into(), label, in_new_tab: true });
+        self.send_again(typed)
+    }
+
     /// Adds a button that sends these fields there.
     pub(super) fn retry(mut self, action: impl Into<String>, fields: Fields) -> Self {
         self.retry = Some(Retry { action: action.into(), fields });
@@ -155,18 +165,12 @@ pub(super) fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
 }
 
 /// 401: a form of a person whose session has ended.
-pub(super) fn signed_out(mut frame: Frame, typed: &Fields) -> Response {
-    let (t, has_cookies) = (frame.t, frame.has_cookies);
-    // The token of a person in a browser is the same in each session: it is the right one once they have signed in again.
-    if let Some(csrf) = typed.get("csrf") {
-        csrf.clone_into(&mut frame.csrf);
-    }
+pub(super) fn signed_out(frame: Frame, typed: &Fields) -> Response {
+    let t = frame.t;
+    // Without its cookies the browser gets another token, and what is sent with the one of before is shown once more.
+    let next = if frame.has_cookies { t.signed_out_next() } else { t.signed_out_next_without_cookies() };
     let page = ProblemPage::new(frame.state("OE-13"), t.signed_out_title()).say(t.signed_out_what());
-    // Then it is another token, and what is sent again with this one is shown once more.
-    let next = if has_cookies { t.signed_out_next() } else { t.signed_out_next_without_cookies() };
-    let mut page = page.say(next).send_again(typed);
-    page.links.push(Link { address: "/sign-in".into(), label: t.sign_in_new_tab().into(), in_new_tab: true });
-    page.answer(StatusCode::UNAUTHORIZED)
+    page.say(next).send_after_signing_in(typed).answer(StatusCode::UNAUTHORIZED)
 }
 
 /// 403, 400 or 413: a form that was refused as such.
@@ -189,17 +193,12 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     page.link("/orders", t.to_orders()).answer(status)
 }
 
-/// 409: the signed-in person is not the one for whom the form was opened. It can be sent again once that one is signed in: the form says
-/// whose it is, and has their token.
-pub(super) fn other_person(mut frame: Frame, typed: &Fields) -> Response {
+/// 409: the signed-in person is not the one for whom the form was opened. It is refused until that one has signed in, because it says whose
+/// it is.
+pub(super) fn other_person(frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
-    if let Some(csrf) = typed.get("csrf") {
-        csrf.clone_into(&mut frame.csrf);
-    }
     let page = ProblemPage::new(frame.state("other-person"), t.other_person_title()).say(t.other_person_what());
-    let mut page = page.send_again(typed).link("/orders", t.to_orders());
-    page.links.push(Link { address: "/sign-in".into(), label: t.sign_in_new_tab().into(), in_new_tab: true });
-    page.answer(StatusCode::CONFLICT)
+    page.link("/orders", t.to_orders()).send_after_signing_in(typed).answer(StatusCode::CONFLICT)
 }
 
 /// 404: kept text that has expired, after a day or by the maximum number.

@@ -135,13 +135,13 @@ impl Standing {
 }
 
 fn actions(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
-    let buttons = buttons(kind, verdict);
-    match verdict {
-        // Nothing is left to choose in a comparison whose text was saved, or cannot be saved any more.
-        Verdict::Saved | Verdict::Frozen(_) => buttons,
-        _ if matches!(kind, Kind::Comparison | Kind::Note) => [buttons, vec!["choose"]].concat(),
-        _ => buttons,
+    let mut actions = buttons(kind, verdict);
+    // Nothing is left to choose in a comparison whose text was saved, or cannot be saved any more.
+    let is_over = matches!(verdict, Verdict::Saved | Verdict::Frozen(_));
+    if matches!(kind, Kind::Comparison | Kind::Note) && !is_over {
+        actions.push("choose");
     }
+    actions
 }
 
 fn buttons(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
@@ -201,10 +201,9 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Taken { holder, ended: Some(why) } => {
             ("OE-9", t.standing_taken(ended(f, why), &holder.owner, f.at(holder.since)))
         }
-        Verdict::Ended {
-            why: why @ (LeaseLossReason::Broken { by, .. } | LeaseLossReason::TakenOver { by, .. }),
-            ..
-        } if !f.is_me(by) => ("OE-11", t.standing_ended(ended(f, why))),
+        Verdict::Ended { why, .. } if why.ended_by().is_some_and(|by| !f.is_me(by)) => {
+            ("OE-11", t.standing_ended(ended(f, why)))
+        }
         Verdict::Ended { why, moved: Some(moved) } => {
             ("OE-8", t.standing_lapsed_changed(ended(f, why), who(f, kind, moved)))
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use tenure::{
     Loaded, LockKey, Version,
-    lease::{Holder, LeaseLossReason},
+    lease::{Holder, LeaseLossReason, PastLease},
     version::Change,
 };
 
@@ -106,8 +106,6 @@ pub struct OrderView {
     pub changes: Vec<Change>,
     /// Products of which there is not enough to ship it; only operators see it.
     pub short: Vec<Short>,
-    /// How another person ended the viewer's latest editing, within a day. Their page may not have been there to say so.
-    pub ended: Option<LeaseLossReason>,
 }
 
 impl OrderView {
@@ -165,10 +163,7 @@ impl Shop {
     /// One order, if this member may see it.
     pub async fn order(&self, viewer: &Member, no: &OrderNo) -> Result<OrderView, Refusal> {
         let order = self.order_of(viewer, no).await?;
-        let key = LockKey::of::<Order>(no);
-        let holder = self.locks.holders(&key).await?.pop();
-        let is_editing = holder.as_ref().is_some_and(|holder| holder.owner.id == viewer.id().as_str());
-        let ended = if is_editing || !order.is_changeable() { None } else { self.ended(viewer, &key).await? };
+        let holder = self.locks.holders(&LockKey::of::<Order>(no)).await?.pop();
         let changes = self.orders.changes(no, CHANGES_SHOWN).await?;
         let (mut note, mut notes_before, mut note_editors, mut short) = (None, Vec::new(), Vec::new(), Vec::new());
         if viewer.is_operator() {
@@ -181,22 +176,22 @@ impl Shop {
             }
             note_editors = self.locks.holders(&LockKey::of::<Note>(no)).await?;
         }
-        Ok(OrderView { order, holder, note, notes_before, note_editors, changes, short, ended })
+        Ok(OrderView { order, holder, note, notes_before, note_editors, changes, short })
     }
 
-    /// How another person ended this member's latest lease, within a day.
-    async fn ended(&self, viewer: &Member, key: &LockKey) -> Result<Option<LeaseLossReason>, Refusal> {
-        let past = self.locks.history(key).limit(PAST_SEEN).run().await?.items;
-        let last = past.into_iter().find(|past| past.owner.id == viewer.id().as_str());
-        let is_new =
-            |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() + DAY > self.clock.now();
-        let is_by_another = |why: &LeaseLossReason| match why {
-            LeaseLossReason::Broken { by, at, .. } | LeaseLossReason::TakenOver { by, at, .. } => {
-                by.id != viewer.id().as_str() && is_new(*at)
-            }
-            _ => false,
-        };
-        Ok(last.map(|last| last.why).filter(is_by_another))
+    /// How another person ended this member's latest editing of an order that can still be changed, within a day, if they do not edit it
+    /// again. Their page may not have been there to say so.
+    pub async fn ended(&self, viewer: &Member, view: &OrderView) -> Result<Option<LeaseLossReason>, Refusal> {
+        let me = viewer.id().as_str();
+        if view.frozen().is_some() || view.holder.as_ref().is_some_and(|holder| holder.owner.id == me) {
+            return Ok(None);
+        }
+        let past = self.locks.history(&LockKey::of::<Order>(view.order.no())).limit(PAST_SEEN).run().await?.items;
+        let last = past.into_iter().find(|past| past.owner.id == me);
+        let since = |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let is_by_another = |past: &PastLease| past.why.ended_by().is_some_and(|by| by.id != me);
+        let last = last.filter(|last| is_by_another(last) && since(last.ended_at) + DAY > self.clock.now());
+        Ok(last.map(|last| last.why))
     }
 
     /// The order in an earlier version, if that is still known and this member may see it.
