@@ -27,6 +27,7 @@ mod history;
 mod icon;
 mod input;
 mod kept;
+mod leave;
 mod live;
 mod locked;
 mod locks;
@@ -81,18 +82,17 @@ pub fn router() -> Router<Shop> {
         .route("/orders/{no}/beat", post(beat::beat))
         .route("/orders/{no}/now", get(now::order))
         .route("/orders/{no}/kept/{id}", get(kept::show))
+        .route("/orders/{no}/leave", post(leave::leave))
         .route("/orders/{no}/start-shipping", post(commands::start_shipping))
         .route("/orders/{no}/cancel", post(commands::cancel))
         .route("/orders/{no}/edit", get(edit::explain).post(edit::open))
         .route("/orders/{no}/edit/{form}", get(edit::show))
         .route("/orders/{no}/edit/move-here", post(edit::move_here))
         .route("/orders/{no}/edit/save", post(edit::save))
-        .route("/orders/{no}/edit/leave", post(edit::leave))
         .route("/orders/{no}/note/now", get(now::note))
         .route("/orders/{no}/note/edit", get(note::explain).post(note::open))
         .route("/orders/{no}/note/{form}", get(note::show))
         .route("/orders/{no}/note/save", post(note::save))
-        .route("/orders/{no}/note/leave", post(note::leave))
         .route("/now/orders", get(now::orders))
         .route("/now/locks", get(now::locks))
         .route("/stock", get(stock::show))

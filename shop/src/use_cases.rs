@@ -37,7 +37,7 @@ pub use crate::gate::Person;
 pub use browse::{Only, OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::{Editing, WholeForm};
 pub use first_edit::ShippingForm;
-pub use forms::{Doing, Kept, Once, SavedForm};
+pub use forms::{Doing, Kept, Once, SavedForm, UnsavedText};
 pub use note::{EditingNote, NoteBefore};
 pub(crate) use now::Live;
 pub use now::{Known, Leases, NoteNow, OrderNow};

@@ -64,6 +64,12 @@ const { lang } = document.documentElement;
 /** Of each request: its answer is in the language of this page, also if another one was chosen elsewhere since. */
 export const HEADERS = { accept: "application/json", ...(lang && { "accept-language": lang }) };
 
+/** Tells the server, also while the page is left: nobody hears the answer. */
+export function tell(url, values) {
+	const body = new URLSearchParams({ csrf: document.querySelector("[name=csrf]")?.value ?? "", ...values });
+	fetch(url, { method: "POST", keepalive: true, redirect: "manual", headers: HEADERS, body }).catch(() => {});
+}
+
 /**
  * The answer, with its status. 0: none, or one of somebody between us and the server. 401 also if a gateway's own session has ended:
  * it redirects to its sign-in page, or refuses with a page of its own.

@@ -5,7 +5,7 @@ import { drafts, drop } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
-	const { person, forms, textAt, textCopied, textDiscarded } = box.dataset;
+	const { person, forms, drop: address, textAt, textCopied, textDiscarded } = box.dataset;
 	const [status, text, copy, discard] = ["status", "text", "copy", "discard"].map((name) => box.querySelector(`[data-tenure-kept-${name}]`));
 	const label = (name) => [...box.querySelectorAll("[data-tenure-kept-label]")].find((of) => of.dataset.tenureKeptLabel === name)?.textContent ?? name;
 	const words = ([name, values]) => values.filter(Boolean).map((value) => (value === true ? label(name) : `${label(name)}: ${value}`));
@@ -26,7 +26,7 @@ export function showKept(box) {
 		if (document.execCommand("copy")) status.textContent = textCopied;
 	});
 	discard.addEventListener("click", () => {
-		drop(draft);
+		drop(draft, address);
 		next();
 		if (!draft) status.textContent = textDiscarded;
 	});
@@ -76,8 +76,14 @@ export function mark(place) {
 		const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
 		if (of !== undefined) place.hidden = about.has(of) === isElse;
 		else if (about.size) place.search = new URLSearchParams([...rest, ...[...about].map((id) => [name, id])]);
+		return about;
 	};
-	show();
+	const about = show();
+	// The page that the link leads to, opened by its address: this browser knows more of them than the server.
+	const here = new URLSearchParams(location.search);
+	const unnamed = place.ariaCurrent ? [...about].filter((id) => !here.getAll(name).includes(id)) : [];
+	for (const id of unnamed) here.append(name, id);
+	if (unnamed.length) location.replace(`?${here}`);
 	// Another tab types, or saves.
 	for (const type of ["storage", "pageshow"]) addEventListener(type, show);
 }

@@ -215,7 +215,7 @@ export function keepLease(element) {
 			isMine = Boolean(lock);
 			if (lock) return new Promise((go) => (letGo = go));
 			if (tries) setTimeout(claim, CLAIM_MS, tries - 1);
-			else rename();
+			else if (!("sharesId" in form.dataset)) rename();
 		});
 	}
 

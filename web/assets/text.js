@@ -7,10 +7,11 @@
 // Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, when their person
 // signs out, and after a day. A dropped one can be restored for ten minutes.
 
-import { bare, clock, fields, hidden, isElsewhere, isIn, near, spaced } from "./form.js";
+import { bare, clock, fields, hidden, isElsewhere, isIn, near, spaced, tell } from "./form.js";
 
 const KEY = "tenure draft ";
 const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
+const SAVED = "tenure saved"; // The id of the form that was saved last: tells the other tabs.
 const AGAIN = "tenure again"; // The page that this tab loads again in another language.
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -91,8 +92,13 @@ const fresh = () => `${KEY}${Date.now().toString(36)}-${Math.random().toString(3
 const remove = ({ key }) => store(() => localStorage.removeItem(key));
 const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringify(draft)));
 
-/** A draft whose text was dropped: it can be restored for a while. */
-export const drop = (draft) => put({ ...draft, dropped: Date.now() });
+/** A draft whose text was dropped: it can be restored for a while. What the server keeps of it is gone, if it has an address for that. */
+export function drop(draft, url) {
+	const dropped = { ...draft, dropped: Date.now() };
+	put(dropped);
+	if (url && draft.form_id) tell(url, { form_id: draft.form_id });
+	return dropped;
+}
 
 /** The drafts of a person that signing out erases. */
 export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
@@ -222,8 +228,7 @@ export function keepText(element, onWrite, onKeep) {
 		// The restored text is removed again; other typed text stays.
 		const before = read(form, base);
 		if (isShown(offer)) each(form, Object.fromEntries(Object.keys(offer.typed).map((name) => [name, before[name]])), write);
-		const dropped = { ...offer, dropped: Date.now() };
-		put(dropped);
+		const dropped = drop(offer, form.dataset.drop);
 		save();
 		show("dropped", dropped);
 	}
@@ -261,9 +266,13 @@ export function keepText(element, onWrite, onKeep) {
 		keep();
 	});
 	for (const type of ["pagehide", "visibilitychange"]) addEventListener(type, save, true);
-	// Another tab has saved it, or dropped it.
-	addEventListener("storage", ({ key, newValue }) => {
-		if (!offer || key !== offer.key || newValue) return;
+	// Another tab has saved this form: the text here is the one that it was sent with. Or it saved what is offered here, or dropped it.
+	addEventListener("storage", ({ key: changed, newValue }) => {
+		if (changed === SAVED && newValue === form_id()) {
+			isQuiet = true;
+			remove({ key });
+		}
+		if (!offer || changed !== offer.key || newValue) return;
 		shown = "";
 		wait(false);
 	});
@@ -290,6 +299,7 @@ export function keepText(element, onWrite, onKeep) {
 		/** These values were saved: what differs from them is the next change, of another form. */
 		rebase(values, next) {
 			close();
+			store(() => (localStorage[SAVED] = form_id()));
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			isClosed = !restore;
 			each(form, values, (field, value) => saved.set(field, value));
@@ -305,7 +315,7 @@ export function keepText(element, onWrite, onKeep) {
 		drop() {
 			save();
 			isQuiet = true;
-			ofThisForm().forEach(drop);
+			ofThisForm().forEach((draft) => drop(draft));
 		},
 	};
 }

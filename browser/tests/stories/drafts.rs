@@ -455,3 +455,22 @@ async fn full_storage_of_the_browser_is_said() {
         assert_eq!(minji.drafts().await, 1);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_of_unsaved_text_is_whole_when_it_is_opened_by_its_address() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    for no in [ORDER, "2026-000299"] {
+        park.goes_to(&format!("/orders/{no}/shipping")).await;
+        park.types("[name=message]", "Typed, and not sent").await;
+    }
+    // Only this browser knows of it.
+    park.goes_to("/orders?only=drafts&sort=oldest").await;
+    park.waits_until("location.search.includes('draft=2026-000299')").await;
+    let listed = "[...document.querySelectorAll('[scope=row] a')].map((a) => a.innerText)";
+    assert_eq!(park.finds::<Vec<String>>(listed).await, ["2026-000299", ORDER]);
+    assert!(park.finds::<bool>("location.search.includes('sort=oldest')").await);
+    // Its own link leads out of it.
+    park.clicks("[data-tenure-drafts]").await;
+    park.waits_until("!location.search.includes('only=drafts')").await;
+}

@@ -149,3 +149,92 @@ async fn comparison_says_that_something_was_saved_after_it() {
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert_eq!(minji.reads("dd.typed").await, "Mine");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comparison_that_was_saved_in_another_tab_is_over() {
+    let story = Story::begin().await;
+    let note = format!("form[action='/orders/{ORDER}/note/edit'] button");
+    for form in ["address", "note"] {
+        let (minji, _park) = match form {
+            "address" => compares(&story).await,
+            _ => {
+                let [park, olivia] = [story.person("park").await, story.person("olivia").await];
+                for person in [&park, &olivia] {
+                    person.goes_to(&format!("/orders/{ORDER}")).await;
+                    person.clicks(&note).await;
+                    person.types("[name=text]", "Of both").await;
+                }
+                super::saves(&park).await;
+                olivia.types("[name=text]", "Mine").await;
+                olivia.clicks("[data-tenure-action=save]").await;
+                olivia.sees("form[data-tenure-form^=note] .side.own [name=text]").await;
+                (olivia, park)
+            }
+        };
+        minji.duplicates_the_tab().await;
+        minji.clicks(".side.own input").await;
+        super::saves(&minji).await;
+        assert_eq!(minji.reads(if form == "note" { ".typed.note" } else { "dd.typed" }).await, "Mine");
+        minji.turns_to_tab(0).await;
+        minji.sees("#conflict[data-tenure-state=saved]").await;
+        minji.sees("[data-tenure-banner] [data-tenure-action=see]").await;
+        minji.photo(&format!("saved-in-another-tab-{form}")).await;
+        let page = minji.reads("main").await;
+        for asked in ["Choose", "to decide", "Edit mine first", "Use theirs"] {
+            assert!(!page.contains(asked), "{asked}: {page}");
+        }
+        let choices = "[...document.querySelectorAll('[type=radio]')].some((choice) => choice.checkVisibility())";
+        assert!(!minji.finds::<bool>(choices).await, "{form}");
+        minji.clicks("[data-tenure-action=see]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        minji.goes_to("/orders?only=drafts").await;
+        assert!(!minji.reads("main").await.contains(ORDER), "{form}");
+        story.clock.advance(std::time::Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_dropped_is_named_nowhere() {
+    let story = Story::begin().await;
+    let (minji, park) = compares(&story).await;
+    let is_named_nowhere = async |way: &str| {
+        minji.signs_out().await;
+        minji.sign_in("minji").await;
+        minji.goes_to("/orders?only=drafts").await;
+        assert!(!minji.reads("main").await.contains(ORDER), "{way}");
+        minji.goes_to(&format!("/orders/{ORDER}")).await;
+        assert!(!minji.reads("main").await.contains("not saved"), "{way}");
+    };
+    minji.clicks("[form=leave]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    is_named_nowhere("the comparison").await;
+    // A refused form, whose text she drops in another one.
+    for way in ["the form", "the order that is shipped"] {
+        minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+        minji.types("[name='address.postal_code']", "").await;
+        minji.types("[name=message]", way).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.sees("main[data-state=OE-17]").await;
+        if way == "the form" {
+            minji.closes_this_tab_and_opens_another().await;
+            minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+            minji.clicks("[data-tenure-draft-discard]").await;
+            minji.sees("[data-tenure-draft-restore]").await;
+        } else {
+            minji.clicks("[form=leave]").await;
+            minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+            minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+            minji.clicks("[data-tenure-draft-restore]").await;
+            minji.clicks("[data-tenure-action=save]").await;
+            minji.sees("main[data-state=OE-17]").await;
+            minji.closes_this_tab_and_opens_another().await;
+            park.goes_to(&format!("/orders/{ORDER}")).await;
+            story.clock.advance(std::time::Duration::from_secs(400));
+            park.clicks("form[action$='/start-shipping'] button").await;
+            park.sees("main[data-state=OV-6]").await;
+            minji.goes_to(&format!("/orders/{ORDER}")).await;
+            minji.clicks("[data-tenure-kept-discard]").await;
+        }
+        is_named_nowhere(way).await;
+    }
+}

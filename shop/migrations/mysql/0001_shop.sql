@@ -71,6 +71,8 @@ create table kept_form (
     what    varchar(64) not null,
     fields  mediumtext not null,
     kept_at bigint not null,
+    -- Its person does not want it any more: it is named nowhere.
+    dropped boolean not null default false,
     key kept_form_of_member (member, kept_at)
 ) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
 

@@ -67,7 +67,9 @@ create table kept_form (
     about   text    not null,
     what    text    not null,
     fields  text    not null,
-    kept_at bigint not null
+    kept_at bigint not null,
+    -- Its person does not want it any more: it is named nowhere.
+    dropped boolean not null default false
 );
 
 create index kept_form_of_member on kept_form (member, kept_at);

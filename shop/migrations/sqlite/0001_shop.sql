@@ -67,7 +67,9 @@ create table kept_form (
     about   text    not null,
     what    text    not null,
     fields  text    not null,
-    kept_at integer not null
+    kept_at integer not null,
+    -- Its person does not want it any more: it is named nowhere.
+    dropped integer not null default 0
 ) strict, without rowid;
 
 create index kept_form_of_member on kept_form (member, kept_at);

@@ -79,14 +79,6 @@ impl ConflictPage {
         }
     }
 
-    /// The address that releases a lease if my change is dropped.
-    fn leave(&self) -> Option<String> {
-        match self.apply.what {
-            What::SaveNote => Some(format!("{}/note/leave", self.url)),
-            _ => self.holder.as_ref().map(|_| format!("{}/edit/leave", self.url)),
-        }
-    }
-
     /// How many fields both have changed, to different values: nothing is chosen there yet.
     fn choices(&self) -> usize {
         if self.can_apply() { self.rows.iter().filter(|row| row.is_open()).count() } else { 0 }
@@ -103,6 +95,11 @@ impl ConflictPage {
     /// Whether there is anything to apply again.
     fn can_apply(&self) -> bool {
         self.rule.is_none() && self.applies
+    }
+
+    /// Whether the way back is a form: it drops my change, or ends my lease.
+    fn is_left(&self) -> bool {
+        self.is_form() && (self.can_apply() || self.holder.is_some())
     }
 
     /// Whether the form has text, and sends heartbeats.

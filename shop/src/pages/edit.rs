@@ -204,18 +204,3 @@ async fn mistakes(shop: &Shop, visit: &Visit, no: &OrderNo, fields: &Fields) -> 
         _ => Vec::new(),
     }
 }
-
-/// POST /orders/{no}/edit/leave
-pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
-    let id = form.lock_id()?;
-    match shop.leave(&form.visit.member, &id).await {
-        Ok(was_held) => {
-            let mut response = Sent::done(order_url(&no)).answer(form.visit.frame.script);
-            if was_held {
-                Flash::Left.leave(&mut response, &order_url(&no));
-            }
-            Ok(response)
-        }
-        Err(refusal) => Ok(refusal::plain(form.visit.frame, refusal)),
-    }
-}

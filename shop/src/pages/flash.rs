@@ -33,6 +33,8 @@ pub(crate) enum Flash {
     Cancelled,
     /// A form was left without saving.
     Left,
+    /// Refused text was dropped.
+    Dropped,
     /// A note was saved.
     NoteSaved,
     /// An operator ended a lease.
@@ -128,6 +130,7 @@ impl Flash {
             Flash::Shipping => t.flash_shipping().into(),
             Flash::Cancelled => t.flash_cancelled().into(),
             Flash::Left => t.flash_left().into(),
+            Flash::Dropped => t.unsaved_discarded().into(),
             Flash::NoteSaved => t.flash_note_saved().into(),
             Flash::Ended { order, name } => t.flash_ended(order, name),
             Flash::PressEdit => t.flash_press_edit().into(),

@@ -126,15 +126,6 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     }
 }
 
-/// POST /orders/{no}/note/leave
-pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
-    let id = form.lock_id()?;
-    match shop.leave(&form.visit.member, &id).await {
-        Ok(_) => Ok(Sent::done(order_url(&no)).answer(form.visit.frame.script)),
-        Err(refusal) => Ok(refusal::plain(form.visit.frame, refusal)),
-    }
-}
-
 /// The version of the note that the person saw; `None` if there was no note yet.
 fn seen(form: &Posted) -> Result<Option<VersionToken<Note>>, Response> {
     if form.fields.text("version") == NONE { Ok(None) } else { form.version().map(Some) }

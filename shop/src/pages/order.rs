@@ -20,7 +20,7 @@ use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::seed;
 use crate::texts::{Html, Part, When};
-use crate::use_cases::{OrderView, Shop};
+use crate::use_cases::{OrderView, Shop, UnsavedText};
 
 #[derive(Template)]
 #[template(path = "order.html")]
@@ -39,8 +39,8 @@ struct OrderPage {
     cancel_form: FormId,
     /// For drafts of forms that are gone.
     unsaved: Option<Unsaved>,
-    /// The address of text that was refused, for browsers that have no draft of it.
-    refused: Option<(String, When)>,
+    /// Text that was refused, for browsers that have no draft of it.
+    refused: Option<UnsavedText>,
     /// How another person ended the viewer's latest editing.
     ended: Option<Html>,
 }
@@ -128,7 +128,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     let (f, url) = (visit.frame.state(state), order_url(&no));
     let unsaved = view.frozen().is_some().then(|| Unsaved::of(f.t, &view.order));
     let refused = match shop.unsaved(&visit.member, &no).await {
-        Ok(refused) => refused.map(|(kept, at)| (format!("{url}/kept/{kept}"), f.at(at))),
+        Ok(refused) => refused,
         Err(refusal) => return refusal::plain(f, refusal),
     };
     let ended = match shop.ended(&visit.member, &view).await {

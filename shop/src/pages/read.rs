@@ -67,25 +67,23 @@ fn read_new_line(
     })
 }
 
-/// A whole number as people type it: a Korean keyboard may write wide digits, `３４`.
+/// A whole number as people type it: `1,000`, and `３４` from a Korean keyboard. A comma that does not separate three digits may be a decimal
+/// point, and is refused.
 pub(crate) fn number<N: FromStr>(text: &str) -> Option<N> {
-    let plain = |digit: char| match digit {
-        '０'..='９' => char::from_digit(u32::from(digit) - u32::from('０'), 10).unwrap_or(digit),
+    let plain = |typed: char| match typed {
+        '０'..='９' => char::from_digit(u32::from(typed) - u32::from('０'), 10).unwrap_or(typed),
+        '，' => ',',
         other => other,
     };
-    text.trim().chars().map(plain).collect::<String>().parse().ok()
+    let plain: String = text.trim().chars().map(plain).collect();
+    let mut groups = plain.split(',');
+    let is_grouped = groups.next().is_some_and(|first| !first.is_empty()) && groups.all(|group| group.len() == 3);
+    if is_grouped { plain.replace(',', "").parse().ok() } else { None }
 }
 
-/// An amount in common notations: `12300`, `₩12,300` or `12,300원`. A comma that does not separate three digits may be
-/// a decimal point, and is refused.
+/// An amount in common notations: `12300`, `₩12,300` or `12,300원`.
 fn won(text: &str) -> Option<Money> {
-    let digits = text.trim().trim_start_matches('₩').trim_end_matches('원').trim();
-    let mut groups = digits.split(',');
-    let is_grouped = groups.next().is_some_and(|first| !first.is_empty()) && groups.all(|group| group.len() == 3);
-    if !is_grouped {
-        return None;
-    }
-    number(&digits.replace(',', "")).map(Money::won)
+    number(text.trim().trim_start_matches('₩').trim_end_matches('원')).map(Money::won)
 }
 
 /// The mistake on the form for a refusal of the domain, if it is about typed text.
@@ -202,8 +200,9 @@ mod tests {
             assert!(won(text).is_some_and(|amount| [0, 12_300].contains(&amount.as_won())), "{text}");
         }
         for text in ["", "12,3", "1,5", ",300", "12.5", "free", "1 000"] {
-            assert_eq!(won(text), None, "{text}");
+            assert_eq!((won(text), number::<u32>(text)), (None, None), "{text}");
         }
+        assert_eq!(["1,000", " １，０００ ", "1000"].map(number), [Some(1_000_u32); 3]);
     }
 
     #[test]

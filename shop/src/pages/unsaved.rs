@@ -1,6 +1,7 @@
 //! What was typed into a form that is gone: the script fills a box on the page that says so, to be read and copied.
 
 use super::fields::{NEW_LINE, SHIPPING, quantity, removal};
+use super::order_url;
 use crate::domain::Order;
 use crate::texts::{Html, Lang, field_label};
 
@@ -9,6 +10,8 @@ use crate::texts::{Html, Lang, field_label};
 pub(super) struct Unsaved {
     /// The names of the forms, as in `data-tenure-form`, separated by `|`: an order number may contain anything but that.
     pub(super) forms: String,
+    /// The address that is told what is dropped.
+    pub(super) drop: String,
     /// The names of fields, and their labels.
     pub(super) labels: Vec<(String, Html)>,
 }
@@ -21,14 +24,18 @@ impl Unsaved {
             [quantity_of, (removal(line.line_no()), t.removed_line(line.product()))]
         });
         let labels = named(t, SHIPPING.into_iter().chain(NEW_LINE)).chain(lines).collect();
-        Unsaved { forms: forms(&["shipping", "edit"], order.no()), labels }
+        Unsaved { forms: forms(&["shipping", "edit"], order.no()), drop: drop(order.no()), labels }
     }
 
     /// All forms of an order that is not there (any more).
     pub(super) fn of_missing(t: Lang, no: &str) -> Unsaved {
         let labels = named(t, SHIPPING.into_iter().chain(NEW_LINE).chain(["text"])).collect();
-        Unsaved { forms: forms(&["shipping", "edit", "note"], no), labels }
+        Unsaved { forms: forms(&["shipping", "edit", "note"], no), drop: drop(no), labels }
     }
+}
+
+fn drop(no: impl std::fmt::Display) -> String {
+    format!("{}/leave", order_url(no))
 }
 
 fn named<'a>(t: Lang, names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = (String, Html)> {

@@ -51,7 +51,7 @@ pub(crate) async fn kept_form(
     on!(db, kept_form(db, id, member, since))
 }
 
-/// The forms of this member about this order that were kept after `since`, the latest first.
+/// The forms of this member about this order that were kept after `since`, and not dropped, the latest first.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -64,12 +64,25 @@ pub(crate) async fn kept_about(
     on!(db, kept_about(db, member, about, since))
 }
 
-/// The orders about which forms of this member were kept after `since`.
+/// The orders about which forms of this member were kept after `since`, and not dropped.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
     on!(db, kept_subjects(db, member, since))
+}
+
+/// Names a kept form of this member nowhere any more. It stays at its address until it is swept: the way back leads there.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn drop_form(
+    db: &Database,
+    tx: &mut Transaction,
+    member: &str,
+    id: &str,
+) -> Result<(), DatabaseError> {
+    on!(db, drop_form(tx, member, id))
 }
 
 /// Records, in the transaction of the save, that this form was saved.

@@ -207,6 +207,7 @@ pub(super) async fn kept_form(
 
 const KEPT_ABOUT: &str = "
     select id, member, about, what, fields, kept_at from kept_form where member = ? and about = ? and kept_at > ?
+        and not dropped
     order by kept_at desc, id desc";
 
 pub(super) async fn kept_about(
@@ -219,10 +220,16 @@ pub(super) async fn kept_about(
     select.fetch_all(db.mysql()?).await.map_err(failed)
 }
 
-const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = ? and kept_at > ?";
+const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = ? and kept_at > ? and not dropped";
 
 pub(super) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
     sqlx::query_scalar(KEPT_SUBJECTS).bind(member).bind(since).fetch_all(db.mysql()?).await.map_err(failed)
+}
+
+const DROP_FORM: &str = "update kept_form set dropped = true where member = ? and id = ?";
+
+pub(super) async fn drop_form(tx: &mut Transaction, member: &str, id: &str) -> Result<(), DatabaseError> {
+    sqlx::query(DROP_FORM).bind(member).bind(id).execute(tx.mysql()?).await.map(drop).map_err(failed)
 }
 
 const MARK_SAVED: &str = "

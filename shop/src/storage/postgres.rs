@@ -192,6 +192,7 @@ pub(super) async fn kept_form(
 
 const KEPT_ABOUT: &str = "
     select id, member, about, what, fields, kept_at from kept_form where member = $1 and about = $2 and kept_at > $3
+        and not dropped
     order by kept_at desc, id desc";
 
 pub(super) async fn kept_about(
@@ -204,10 +205,16 @@ pub(super) async fn kept_about(
     select.fetch_all(db.postgres()?).await.map_err(failed)
 }
 
-const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = $1 and kept_at > $2";
+const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = $1 and kept_at > $2 and not dropped";
 
 pub(super) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
     sqlx::query_scalar(KEPT_SUBJECTS).bind(member).bind(since).fetch_all(db.postgres()?).await.map_err(failed)
+}
+
+const DROP_FORM: &str = "update kept_form set dropped = true where member = $1 and id = $2";
+
+pub(super) async fn drop_form(tx: &mut Transaction, member: &str, id: &str) -> Result<(), DatabaseError> {
+    sqlx::query(DROP_FORM).bind(member).bind(id).execute(tx.postgres()?).await.map(drop).map_err(failed)
 }
 
 const MARK_SAVED: &str = "

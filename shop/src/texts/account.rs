@@ -19,8 +19,8 @@ texts! {
     end_all_sessions: "Sign out everywhere", "모든 곳에서 로그아웃";
     end_all_consequence:
         "You are signed out in every browser, in this one too, and others can edit what you had open. Forms that are open elsewhere \
-         keep their text, and can be saved after signing in again; what is not saved here is erased.",
-        "이 브라우저를 포함한 모든 브라우저에서 로그아웃되며, 수정하던 주문은 다른 사람이 수정할 수 있습니다. 다른 곳에 열려 있던 양식의 내용은 남아 있어 다시 로그인하면 저장할 수 있고, 여기에 저장하지 않은 내용은 지워집니다.";
+         keep their text, and can be saved after signing in again; what is not sent here is erased.",
+        "이 브라우저를 포함한 모든 브라우저에서 로그아웃되며, 수정하던 주문은 다른 사람이 수정할 수 있습니다. 다른 곳에 열려 있던 양식의 내용은 남아 있어 다시 로그인하면 저장할 수 있고, 여기에 입력하고 보내지 않은 내용은 지워집니다.";
     end_all_yes: "Yes, sign out everywhere", "네, 모든 곳에서 로그아웃합니다";
     end_all_when:
         "Do you not know one of them? End it, then change your password.",
@@ -56,8 +56,8 @@ texts! {
     password_mistake: "The password was not changed", "비밀번호를 변경하지 않았습니다";
 
     flash_signed_out_everywhere:
-        "You are signed out in every browser. Whatever was typed in this one and not saved has been erased.",
-        "모든 브라우저에서 로그아웃했습니다. 이 브라우저에 입력하고 저장하지 않은 내용은 모두 지웠습니다.";
+        "You are signed out in every browser. Whatever was typed in this one and not sent has been erased.",
+        "모든 브라우저에서 로그아웃했습니다. 이 브라우저에 입력하고 보내지 않은 내용은 모두 지웠습니다.";
     flash_session_ended: "That browser is signed out.", "해당 브라우저에서 로그아웃했습니다.";
     flash_password_changed:
         "Your password is changed. You are signed out everywhere else.",

@@ -61,6 +61,40 @@ impl Kept {
     }
 }
 
+/// Text of an order or of its note that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsavedText {
+    /// The id under which it is kept.
+    pub id: FormId,
+    /// The form that was sent.
+    pub form: FormId,
+    /// When it was refused.
+    pub at: Timestamp,
+    /// The kept text that it went on from.
+    from: Option<FormId>,
+}
+
+impl UnsavedText {
+    /// `None` if it is not text.
+    fn of(row: KeptRow) -> Option<Self> {
+        let (id, at) = (row.id.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?);
+        let kept = Kept::of(row).filter(|kept| Kept::is_text(&kept.what))?;
+        let field = |name| kept.fields.iter().find(|(field, _)| field == name).and_then(|(_, id)| id.parse().ok());
+        Some(UnsavedText { id, form: field("form_id")?, at, from: field("kept") })
+    }
+}
+
+/// These texts, and those that they went on from.
+fn with_origins(texts: &[UnsavedText], mut ids: Vec<FormId>) -> Vec<FormId> {
+    let mut at = 0;
+    while let Some(id) = ids.get(at) {
+        let from = texts.iter().find(|text| text.id == *id).and_then(|text| text.from);
+        ids.extend(from.filter(|from| !ids.contains(from)));
+        at += 1;
+    }
+    ids
+}
+
 /// A saved form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedForm {
@@ -123,27 +157,38 @@ impl Shop {
         Ok(unsaved)
     }
 
-    /// The latest refused text of this member about this order whose form was not saved since, nor the form in which it went on: its id and
-    /// time.
-    pub async fn unsaved(&self, member: &Member, about: &OrderNo) -> Result<Option<(FormId, Timestamp)>, Refusal> {
-        let rows = storage::kept_about(&self.db, member.id().as_str(), about.as_str(), now() - KEPT_FOR).await?;
-        let mut went_on = Vec::new();
-        for row in rows {
-            let (id, at) = (row.id.clone(), row.kept_at);
-            let Some(kept) = Kept::of(row).filter(|kept| Kept::is_text(&kept.what)) else { continue };
-            let field = |name| kept.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone());
-            let saved = match field("form_id").and_then(|form| form.parse().ok()) {
-                Some(form) => self.saved(member, form).await?,
-                None => None,
-            };
-            let is_saved = went_on.contains(&id) || saved.is_some_and(|saved| saved.at.as_second() >= at);
-            match (is_saved, id.parse(), Timestamp::from_second(at)) {
-                (true, ..) => went_on.extend(field("kept")),
-                (false, Ok(id), Ok(at)) => return Ok(Some((id, at))),
-                _ => {}
+    /// The latest refused text of this member about this order whose form was not saved since, nor the form in which it went on.
+    pub async fn unsaved(&self, member: &Member, about: &OrderNo) -> Result<Option<UnsavedText>, Refusal> {
+        let texts = self.texts(member, about).await?;
+        let mut saved = Vec::new();
+        for text in &texts {
+            if self.saved(member, text.form).await?.is_some_and(|saved| saved.at >= text.at) {
+                saved.push(text.id);
             }
         }
-        Ok(None)
+        let saved = with_origins(&texts, saved);
+        Ok(texts.into_iter().find(|text| !saved.contains(&text.id)))
+    }
+
+    /// Drops the refused text of a form of this member about this order, with the texts that it went on from. Returns whether there was any.
+    pub async fn drop_text(&self, member: &Member, about: &OrderNo, form: FormId) -> Result<bool, Refusal> {
+        let texts = self.texts(member, about).await?;
+        let dropped = with_origins(&texts, texts.iter().filter(|text| text.form == form).map(|text| text.id).collect());
+        if dropped.is_empty() {
+            return Ok(false);
+        }
+        let mut tx = self.db.begin().await?;
+        for id in dropped {
+            storage::drop_form(&self.db, &mut tx, member.id().as_str(), &id.to_string()).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// The refused texts of this member about this order, the latest first.
+    async fn texts(&self, member: &Member, about: &OrderNo) -> Result<Vec<UnsavedText>, Refusal> {
+        let rows = storage::kept_about(&self.db, member.id().as_str(), about.as_str(), now() - KEPT_FOR).await?;
+        Ok(rows.into_iter().filter_map(UnsavedText::of).collect())
     }
 
     /// Whether this form of this member was saved.

@@ -85,10 +85,10 @@ const TARGETS: [Target; 11] = [
         more: &[("quantity-4294967296", "2"), ("both", ""), ("mine", "lines"), ("apply", "1")],
         ..Target::of("park", &[(PAGE, "/orders/2026-000300/edit"), ("", "/orders/2026-000300/edit/save")])
     },
-    Target::of("minji", &[(PAGE, "/orders/2026-000300/edit"), ("", "/orders/2026-000300/edit/leave")]),
+    Target::of("minji", &[(PAGE, "/orders/2026-000300/edit"), ("", "/orders/2026-000300/leave")]),
     Target::of("park", &[(PAGE, "/orders/2026-000300/note/edit")]),
     Target::of("park", &[(PAGE, "/orders/2026-000300/note/edit"), ("", "/orders/2026-000300/note/save")]),
-    Target::of("park", &[(PAGE, "/orders/2026-000300/note/edit"), ("", "/orders/2026-000300/note/leave")]),
+    Target::of("park", &[(PAGE, "/orders/2026-000300/note/edit"), ("", "/orders/2026-000300/leave")]),
 ];
 
 impl Target {

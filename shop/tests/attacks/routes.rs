@@ -7,7 +7,7 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 51] = [
+pub const ROUTES: [(&str, &[&str]); 50] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
@@ -30,16 +30,15 @@ pub const ROUTES: [(&str, &[&str]); 51] = [
     ("/orders/{no}/beat", &["POST"]),
     ("/orders/{no}/cancel", &["POST"]),
     ("/orders/{no}/edit", &["GET", "POST"]),
-    ("/orders/{no}/edit/leave", &["POST"]),
     ("/orders/{no}/edit/move-here", &["POST"]),
     ("/orders/{no}/edit/save", &["POST"]),
     ("/orders/{no}/edit/{form}", &["GET"]),
     ("/orders/{no}/history/{version}", &["GET"]),
     ("/orders/{no}/kept/{id}", &["GET"]),
+    ("/orders/{no}/leave", &["POST"]),
     ("/orders/{no}/left", &["POST"]),
     ("/orders/{no}/note/edit", &["GET", "POST"]),
     ("/orders/{no}/note/history/{version}", &["GET"]),
-    ("/orders/{no}/note/leave", &["POST"]),
     ("/orders/{no}/note/now", &["GET"]),
     ("/orders/{no}/note/save", &["POST"]),
     ("/orders/{no}/note/{form}", &["GET"]),

@@ -60,7 +60,7 @@ async fn corrected_order_form_does_not_conflict_with_itself() {
     minji.submit(form.clone()).await.is(200);
     // The save released the lease. While somebody else has the order, nothing says that "second" is saved.
     let park = server.sign_in("park").await;
-    let his = park.edit(ORDER).await.is(200).form("/orders/2026-000300/edit/leave");
+    let his = park.edit(ORDER).await.is(200).form("/orders/2026-000300/leave");
     let refused = minji.submit(form.clone().with("message", "second")).await;
     assert_eq!(refused.is(423).says("second").state(), "LP-1");
     park.submit(his).await.is(200);
@@ -128,7 +128,7 @@ async fn lock_page_is_current_after_a_reload() {
     let hers = minji.edit(ORDER).await;
     let locked = park.submit(his).await;
     assert_eq!(locked.is(423).says("김민지").says("불량 확인").state(), "LP-1");
-    minji.submit(hers.form("/orders/2026-000300/edit/leave")).await.is(200);
+    minji.submit(hers.form("/orders/2026-000300/leave")).await.is(200);
     let free = park.get(&locked.path).await;
     assert_eq!(free.is(200).says("불량 확인").state(), "LP-6");
     park.submit(free.form(SHIPPING)).await.is(200).says("불량 확인");
@@ -143,7 +143,7 @@ async fn a_refused_button_leads_to_the_order_once_nothing_blocks_it() {
         let (pressed, hers) = (park.open(ORDER).await.form(button), minji.edit(ORDER).await);
         let locked = park.submit(pressed).await;
         assert_eq!(locked.is(423).state(), "OV-7");
-        minji.submit(hers.form("/orders/2026-000300/edit/leave")).await.is(200);
+        minji.submit(hers.form("/orders/2026-000300/leave")).await.is(200);
         // Nothing was typed, so nothing is to be saved.
         assert_eq!(park.get(&locked.path).await.is(200).path, "/orders/2026-000300");
     }
@@ -193,6 +193,31 @@ async fn only_the_latest_refused_forms_are_stored() {
     minji.get(&pages[0]).await.is(404);
     minji.get(&pages[1]).await.is(404);
     assert_eq!(minji.get(&pages[2]).await.is(422).form(SHIPPING).value("message"), "2");
+}
+
+#[tokio::test]
+async fn dropped_text_is_named_nowhere() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let (order, leave) = (format!("/orders/{ORDER}"), format!("/orders/{ORDER}/leave"));
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "mine");
+    minji.submit(form.clone().with("address.postal_code", "")).await.is(422);
+    let page = minji.get(&order).await;
+    page.says("What you sent at");
+    let drop = page.form(&leave);
+    park.submit(drop.clone().with("csrf", park.get(&order).await.form("/sign-out").value("csrf"))).await.is(200);
+    minji.get(&order).await.says("What you sent at");
+    let dropped = minji.submit(drop).await;
+    assert!(dropped.is(200).html.contains("Discarded.") && !dropped.html.contains("What you sent at"));
+
+    // Also what it went on from: a comparison that was edited first.
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "theirs")).await.is(200);
+    let conflict = minji.submit(form).await;
+    let first = minji.submit(conflict.is(409).press(SHIPPING, "edit-first")).await;
+    let refused = minji.submit(first.form(SHIPPING).with("address.postal_code", "")).await;
+    minji.submit(refused.is(422).form(&leave)).await.is(200);
+    assert!(!minji.get(&order).await.html.contains("What you sent at"));
+    assert!(!minji.get("/orders?only=drafts").await.html.contains(ORDER));
 }
 
 #[tokio::test]
@@ -296,7 +321,7 @@ async fn form_address_is_useless_to_others_and_after_the_save() {
     assert_eq!((other_browser.is(423).state().as_str(), other_browser.html.contains(&lid)), ("LP-16", false));
     // A second window of the same browser shows the same form.
     assert_eq!(minji.get(&hers.path).await.is(200).form(SAVE).value("lid"), lid);
-    minji.submit(hers.form("/orders/2026-000300/edit/leave")).await.is(200);
+    minji.submit(hers.form("/orders/2026-000300/leave")).await.is(200);
     assert_eq!(minji.get(&hers.path).await.is(410).state(), "OE-20");
     // For him there is no form: he is shown the order, and nothing is acquired.
     assert_eq!(park.get(&hers.path).await.is(200).path, "/orders/2026-000300");

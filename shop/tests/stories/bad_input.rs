@@ -91,7 +91,7 @@ async fn version_of_another_order_is_refused_and_keeps_the_text() {
     let reopen = Form { action: format!("{}/edit", order_path(ORDER)), ..reopen };
     minji.submit(reopen.clone()).await.is(400).says("another order").says("typed");
     minji.submit(reopen.without("version")).await.is(400).says("typed");
-    minji.submit(edit.form("/orders/2026-000300/edit/leave")).await.is(200);
+    minji.submit(edit.form("/orders/2026-000300/leave")).await.is(200);
     for action in ["start-shipping", "cancel"] {
         let command = park.open(ORDER).await.form(&format!("{}/{action}", order_path(ORDER)));
         park.submit(command.with("version", &foreign)).await.is(400).says("another order");

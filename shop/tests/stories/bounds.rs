@@ -75,7 +75,7 @@ async fn locks_per_member_are_rate_limited() {
         if opened.status == 429 {
             break opened;
         }
-        minji.submit(opened.is(200).form("/orders/2026-000300/edit/leave")).await.is(200);
+        minji.submit(opened.is(200).form("/orders/2026-000300/leave")).await.is(200);
         taken += 1;
         assert!(taken <= 60, "there is no end to it");
     };
@@ -92,7 +92,7 @@ async fn locks_per_member_are_rate_limited() {
     assert_eq!(server.held().await, []);
     // Others can continue, and so can she in a moment.
     let park = server.sign_in("park").await;
-    park.submit(park.edit(ORDER).await.form("/orders/2026-000300/edit/leave")).await.is(200);
+    park.submit(park.edit(ORDER).await.form("/orders/2026-000300/leave")).await.is(200);
     clock.advance(Duration::from_secs(2));
     assert_eq!(minji.beat("shipping", &shipping, "take").await.0, 200);
 }
@@ -207,7 +207,7 @@ async fn somebody_elses_lock_id_and_form_id_have_no_effect() {
     let mut answers = Vec::new();
     for id in [lid, &unknown] {
         let leave = [("csrf", csrf.as_str()), ("lid", id)];
-        let left = lee.post("/orders/2026-000299/edit/leave", &leave, &[]).await;
+        let left = lee.post("/orders/2026-000299/leave", &leave, &[]).await;
         let stolen = Form { action: "/orders/2026-000299/x".into(), ..edit.clone() };
         let (status, told) =
             lee.beat("edit", &stolen.with("csrf", &csrf).with("person", "lee").with("lid", id), "keep").await;

@@ -14,7 +14,7 @@ use super::support::{Form, ORDER, Server, TTL, token};
 
 const EDIT: &str = "/orders/2026-000300/edit";
 const SAVE: &str = "/orders/2026-000300/edit/save";
-const LEAVE: &str = "/orders/2026-000300/edit/leave";
+const LEAVE: &str = "/orders/2026-000300/leave";
 const START: &str = "/orders/2026-000300/start-shipping";
 
 #[tokio::test]

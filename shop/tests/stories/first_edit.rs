@@ -9,7 +9,7 @@ use super::support::{Browser, Form, ORDER, Server, TTL, token};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 const BEAT: &str = "/orders/2026-000300/beat?form=shipping";
-const LEAVE: &str = "/orders/2026-000300/edit/leave";
+const LEAVE: &str = "/orders/2026-000300/leave";
 const EDIT: &str = "/orders/2026-000300/edit";
 const START: &str = "/orders/2026-000300/start-shipping";
 

@@ -35,7 +35,7 @@ async fn break_after_a_holder_change_ends_nothing() {
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let first = minji.edit(ORDER).await;
     let end = park.get("/locks").await.form("/locks/break").with("reason", "stuck");
-    minji.submit(first.form("/orders/2026-000300/edit/leave")).await;
+    minji.submit(first.form("/orders/2026-000300/leave")).await;
     minji.edit(ORDER).await.is(200);
     park.submit(end).await.is(409);
     assert_eq!(server.held().await, [("minji".into(), 2)]);

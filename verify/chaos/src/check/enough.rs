@@ -102,8 +102,8 @@ impl Tally {
             if let Some(gesture) = operation.call.args.gesture {
                 *tally.gestures.entry(gesture).or_default() += 1;
             }
-            // On a lost file, and on a node that accepts no writes, nobody can meet anybody.
-            let could_meet = !matches!(operation.code(), Some("file-lost" | "read-only"));
+            // On a lost file, on a node that accepts no writes, and without a connection nobody can meet anybody.
+            let could_meet = !matches!(operation.code(), Some("file-lost" | "read-only" | "connection-lost"));
             if could_meet && (operation.appends() || operation.requests()) {
                 tally.contestable += 1;
                 tally.contended += u64::from(operation.code().is_some_and(|code| CONTENDED.contains(&code)));
@@ -279,11 +279,13 @@ mod tests {
     }
 
     #[test]
-    fn requests_on_a_node_without_writes_are_not_contested() {
-        let mut run = enough();
-        let refused = |at| failed(Function::Lock, "4", "w1-a", (at, at + 1), "read-only");
-        run.operations.extend((50..70).map(refused));
-        assert_eq!(Tally::of(&run).contestable, Tally::of(&enough()).contestable);
+    fn requests_that_reach_no_database_with_writes_are_not_contested() {
+        for why in ["read-only", "connection-lost"] {
+            let mut run = enough();
+            let refused = |at| failed(Function::Lock, "4", "w1-a", (at, at + 1), why);
+            run.operations.extend((50..70).map(refused));
+            assert_eq!(Tally::of(&run).contestable, Tally::of(&enough()).contestable, "{why}");
+        }
     }
 
     #[test]
