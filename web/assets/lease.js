@@ -211,11 +211,12 @@ export function keepLease(element) {
 		letGo?.();
 		isMine = !navigator.locks || !form.dataset.fresh;
 		if (isMine) return;
-		navigator.locks.request(`tenure form ${hidden(form, "form_id")}`, { ifAvailable: true }, (lock) => {
+		// One that shares its id waits for its turn: the last of them lets go of the lease.
+		navigator.locks.request(`tenure form ${hidden(form, "form_id")}`, { ifAvailable: !("sharesId" in form.dataset) }, (lock) => {
 			isMine = Boolean(lock);
 			if (lock) return new Promise((go) => (letGo = go));
 			if (tries) setTimeout(claim, CLAIM_MS, tries - 1);
-			else if (!("sharesId" in form.dataset)) rename();
+			else rename();
 		});
 	}
 

@@ -380,7 +380,7 @@ async fn taking_their_version_does_not_offer_mine_again() {
     minji.waits_until("document.querySelector(\"[name='address.line1']\")?.value === 'Sejong-daero 9'").await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("main[data-state=CP-1]").await;
-    minji.clicks("main a[data-tenure-drop]").await;
+    minji.clicks("[form=leave]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     opens(&minji, Form::Shipping).await;
     assert!(minji.reads("[data-tenure-draft]").await.contains("dropped"));

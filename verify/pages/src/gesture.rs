@@ -78,7 +78,7 @@ impl Gesture {
         }
         let weight = |control| match control {
             Control::Save | Control::Edit | Control::See => 0,
-            Control::Discard | Control::Leave | Control::Theirs => 2,
+            Control::Discard | Control::Leave => 2,
             Control::Stop => 4,
             _ => 14,
         };

@@ -27,15 +27,13 @@ pub(super) enum Control {
     Stop,
     /// Leaves without saving.
     Leave,
-    /// Drops one's own change, and keeps theirs.
-    Theirs,
     /// Opens the whole order for editing.
     Edit,
     See,
 }
 
 impl Control {
-    const ALL: [(Control, &'static str); 13] = [
+    const ALL: [(Control, &'static str); 12] = [
         (Control::Save, "[data-tenure-action=save]"),
         (Control::EditFirst, "#conflict button[name=edit-first]"),
         (Control::Again, "[data-tenure-action=again], #again button.main:not([formaction])"),
@@ -49,7 +47,6 @@ impl Control {
         (Control::Check, "[data-tenure-check]"),
         (Control::Stop, "[data-tenure-stop]"),
         (Control::Leave, "button[form=leave]"),
-        (Control::Theirs, "main a[data-tenure-drop]"),
         (Control::Edit, "form[action$='/edit'] button.wide"),
         (Control::See, "[data-tenure-action=see]"),
     ];

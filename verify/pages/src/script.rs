@@ -208,7 +208,7 @@ impl Script {
         // On a page about a kept form, this sends it again.
         let sends = control == Control::Retry && page.form.is_empty();
         match control {
-            Control::Leave | Control::Theirs => {
+            Control::Leave => {
                 self.records(What::Withdrawn { markers: page.own(&self.visitor.person) });
             }
             // The text that is in the form now stays; the restored one is given up.
