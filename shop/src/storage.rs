@@ -22,7 +22,8 @@ use crate::domain::{MemberId, OrderNo, OrderState};
 use crate::use_cases::{OrderRow, ProductRow};
 
 pub(crate) use forms::{
-    KeptRow, SavedRow, drop_form, keep_form, kept_about, kept_form, kept_subjects, mark_saved, saved_form, sweep_forms,
+    KeptRow, SavedRow, TextOf, UnsavedRow, keep_form, kept_form, mark_saved, move_text, saved_form, sweep_forms,
+    unsaved_forms,
 };
 pub(crate) use orders::Asked;
 pub use orders::Sort;

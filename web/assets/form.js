@@ -64,8 +64,9 @@ const { lang } = document.documentElement;
 /** Of each request: its answer is in the language of this page, also if another one was chosen elsewhere since. */
 export const HEADERS = { accept: "application/json", ...(lang && { "accept-language": lang }) };
 
-/** Tells the server, also while the page is left: nobody hears the answer. */
+/** Tells the server, if it has an address for that, also while the page is left: nobody hears the answer. */
 export function tell(url, values) {
+	if (!url) return;
 	const body = new URLSearchParams({ csrf: document.querySelector("[name=csrf]")?.value ?? "", ...values });
 	fetch(url, { method: "POST", keepalive: true, redirect: "manual", headers: HEADERS, body }).catch(() => {});
 }

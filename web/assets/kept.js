@@ -5,7 +5,7 @@ import { drafts, drop } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
-	const { person, forms, drop: address, textAt, textCopied, textDiscarded } = box.dataset;
+	const { person, forms, text: address, textAt, textCopied, textDiscarded } = box.dataset;
 	const [status, text, copy, discard] = ["status", "text", "copy", "discard"].map((name) => box.querySelector(`[data-tenure-kept-${name}]`));
 	const label = (name) => [...box.querySelectorAll("[data-tenure-kept-label]")].find((of) => of.dataset.tenureKeptLabel === name)?.textContent ?? name;
 	const words = ([name, values]) => values.filter(Boolean).map((value) => (value === true ? label(name) : `${label(name)}: ${value}`));
@@ -28,7 +28,10 @@ export function showKept(box) {
 	discard.addEventListener("click", () => {
 		drop(draft, address);
 		next();
-		if (!draft) status.textContent = textDiscarded;
+		if (draft) return;
+		status.textContent = textDiscarded;
+		status.tabIndex = -1;
+		status.focus(); // The pressed button is gone.
 	});
 	next();
 }
@@ -64,26 +67,24 @@ export function choices(box) {
 }
 
 /**
- * A mark: there is a draft about this in the browser; or, with `data-tenure-else`, there is none, and none was dropped. And the link to all of
- * them, which names them.
+ * A mark: there is a draft about this in the browser; or, with `data-tenure-else`, there is none. And the link to all of them, which names
+ * them.
  */
 export function mark(place) {
 	const { person, tenureDraftOf: of, tenureDrafts: name } = place.dataset;
 	const isElse = "tenureElse" in place.dataset;
 	const rest = new URLSearchParams(place.search);
 	const show = () => {
-		const open = drafts().filter((draft) => draft.person === person && (isElse || !draft.dropped));
+		const open = drafts().filter((draft) => draft.person === person && !draft.dropped);
 		const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
-		if (of !== undefined) place.hidden = about.has(of) === isElse;
-		else if (about.size) place.search = new URLSearchParams([...rest, ...[...about].map((id) => [name, id])]);
-		return about;
+		if (of !== undefined) return (place.hidden = about.has(of) === isElse);
+		const named = (rest) => new URLSearchParams([...[...rest].filter(([of]) => of !== name), ...[...about].sort().map((id) => [name, id])]);
+		if (!place.ariaCurrent) return (place.search = named(rest));
+		// The page that the link leads to: opened by its address, or while drafts come and go.
+		const [here, there] = [new URLSearchParams(location.search), named(new URLSearchParams(location.search))];
+		if (`${here}` !== `${there}`) location.replace(`?${there}`);
 	};
-	const about = show();
-	// The page that the link leads to, opened by its address: this browser knows more of them than the server.
-	const here = new URLSearchParams(location.search);
-	const unnamed = place.ariaCurrent ? [...about].filter((id) => !here.getAll(name).includes(id)) : [];
-	for (const id of unnamed) here.append(name, id);
-	if (unnamed.length) location.replace(`?${here}`);
+	show();
 	// Another tab types, or saves.
 	for (const type of ["storage", "pageshow"]) addEventListener(type, show);
 }

@@ -3,7 +3,7 @@
 //
 // No state makes a field read-only: what cannot be saved now is said beside the form, and the server guards the save.
 
-import { bare, clock, hidden, isIn, near, post, refresh } from "./form.js";
+import { bare, clock, hidden, isIn, near, post, refresh, tell } from "./form.js";
 import { watch } from "./live.js";
 import { LEFT, isReturn, store, typed } from "./text.js";
 
@@ -222,7 +222,9 @@ export function keepLease(element) {
 
 	async function rename(want) {
 		store(() => sessionStorage.removeItem(LEFT));
+		const before = hidden(form, "form_id");
 		if (!(await refresh(form, ["form_id", "lid"]))) return want ?? setTimeout(rename, RETRY_MS[0]);
+		if (want) tell(form.dataset.text, { form_id: before, "next-form": hidden(form, "form_id") });
 		isHeld = hadLease = false;
 		claim();
 		return ask(want);
@@ -263,7 +265,9 @@ export function keepLease(element) {
 	function goOn(words, code) {
 		signIn.hidden = code !== 401;
 		show(isHeld ? "held" : "free");
-		note(words);
+		note(code === 0 ? "" : words);
+		// Until there is a connection.
+		if (code === 0) say("trouble", words);
 		timer = setTimeout(ask, RETRY_MS[0]);
 	}
 

@@ -26,15 +26,14 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 		if (isElsewhere(event, way)) return;
 		for (const { lease } of open) lease.leave(true);
 		if (!isForm) return open.forEach(({ text }) => text.drop());
-		// Sent from a page that stays until there is an answer, as a save is. An answer without an address is shown by the browser.
+		// Sent from a page that stays until there is an answer, as a save is.
 		event.preventDefault();
 		const body = () => new URLSearchParams(new FormData(way));
 		const answer = await post(bare(open[0].form), bare(way).action, body, AbortSignal.timeout(WAIT_MS));
-		const stays = { 0: "textUnleft", 401: "textFreeSignedOut" }[answer.status];
-		if (stays) return open.forEach(({ lease }) => lease.goOn(lease.text[stays], answer.status));
+		const said = ({ text }) => ({ 0: text.textUnleft, 401: text.textFreeSignedOut })[answer.status] ?? answer.detail ?? text.textFailed;
+		if (!answer.next) return open.forEach(({ lease }) => lease.goOn(said(lease), answer.status));
 		for (const { text } of open) text.drop();
-		if (answer.next) go(answer.next);
-		else bare(way).submit();
+		go(answer.next);
 	});
 }
 

@@ -92,11 +92,11 @@ const fresh = () => `${KEY}${Date.now().toString(36)}-${Math.random().toString(3
 const remove = ({ key }) => store(() => localStorage.removeItem(key));
 const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringify(draft)));
 
-/** A draft whose text was dropped: it can be restored for a while. What the server keeps of it is gone, if it has an address for that. */
+/** A draft whose text was dropped: it can be restored for a while. The server may keep it, too, and is told. */
 export function drop(draft, url) {
 	const dropped = { ...draft, dropped: Date.now() };
 	put(dropped);
-	if (url && draft.form_id) tell(url, { form_id: draft.form_id });
+	if (draft.form_id) tell(url, { form_id: draft.form_id });
 	return dropped;
 }
 
@@ -219,6 +219,7 @@ export function keepText(element, onWrite, onKeep) {
 
 	function restoreDraft() {
 		const draft = { ...offer, dropped: undefined };
+		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
 		if (fits(draft)) return fill(draft);
 		put(draft);
 		send(draft);
@@ -228,7 +229,7 @@ export function keepText(element, onWrite, onKeep) {
 		// The restored text is removed again; other typed text stays.
 		const before = read(form, base);
 		if (isShown(offer)) each(form, Object.fromEntries(Object.keys(offer.typed).map((name) => [name, before[name]])), write);
-		const dropped = drop(offer, form.dataset.drop);
+		const dropped = drop(offer, form.dataset.text);
 		save();
 		show("dropped", dropped);
 	}
@@ -300,6 +301,9 @@ export function keepText(element, onWrite, onKeep) {
 		rebase(values, next) {
 			close();
 			store(() => (localStorage[SAVED] = form_id()));
+			// Nor is the same text unsaved in another tab.
+			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;
+			drafts().filter((draft) => draft.person === person && draft.form === form_key && Object.entries(draft.typed).every(isSaved)).forEach(remove);
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			isClosed = !restore;
 			each(form, values, (field, value) => saved.set(field, value));

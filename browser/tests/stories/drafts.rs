@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use browser::{ORDER, Story};
+use browser::{ORDER, Person, Story};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 
@@ -473,4 +473,81 @@ async fn list_of_unsaved_text_is_whole_when_it_is_opened_by_its_address() {
     // Its own link leads out of it.
     park.clicks("[data-tenure-drafts]").await;
     park.waits_until("!location.search.includes('only=drafts')").await;
+}
+
+/// Minji sends an address without a postal code, and comes back to the form.
+async fn refused_and_opened_again(story: &Story, message: &str) -> Person {
+    let minji = story.person("minji").await;
+    is_refused(&minji, message).await;
+    minji.closes_this_tab_and_opens_another().await;
+    story.clock.advance(Duration::from_secs(400));
+    minji.goes_to(SHIPPING).await;
+    minji
+}
+
+async fn is_refused(minji: &Person, message: &str) {
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name='address.postal_code']", "").await;
+    minji.types("[name=message]", message).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=OE-17]").await;
+}
+
+/// What the order's page says in a browser without drafts: what the server knows.
+async fn named_by_the_server(minji: &Person) -> bool {
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    minji.finds::<()>("(localStorage.clear(), null)").await;
+    minji.reloads().await;
+    minji.reads("main").await.contains("was not saved")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_dropped_and_put_back_is_found_after_signing_out() {
+    let story = Story::begin().await;
+    let minji = refused_and_opened_again(&story, "Ring twice").await;
+    minji.clicks("[data-tenure-draft-discard]").await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    assert!(named_by_the_server(&minji).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_put_into_another_form_is_saved_with_that() {
+    let story = Story::begin().await;
+    let minji = refused_and_opened_again(&story, "Ring twice").await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.types("[name='address.postal_code']", "06236").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+    assert!(!named_by_the_server(&minji).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_one_text_hides_no_other() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    is_refused(&minji, "The first").await;
+    assert!(named_by_the_server(&minji).await);
+    is_refused(&minji, "The second").await;
+    minji.clicks("[form=leave]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert!(minji.reads("main").await.contains("was not saved"), "the first");
+    minji.clicks("form[action$='/text'] button").await;
+    minji.waits_until("document.querySelector('[role=status]').innerText.includes('Discarded')").await;
+    assert!(!minji.reads("main").await.contains("was not saved"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_saved_in_one_tab_is_unsaved_in_no_other() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    is_refused(&minji, "Ring twice").await;
+    minji.duplicates_the_tab().await;
+    minji.sees("#shipping[data-tenure-state=refused], #shipping[data-tenure-state=held]").await;
+    minji.closes_this_tab().await;
+    minji.types("[name='address.postal_code']", "06236").await;
+    super::saves(&minji).await;
+    minji.goes_to("/orders?only=drafts").await;
+    assert!(!minji.reads("main").await.contains(ORDER));
 }

@@ -115,6 +115,21 @@ async fn compares(story: &Story) -> (Person, Person) {
     (minji, park)
 }
 
+/// Park has saved a note, and Olivia compares hers with it.
+async fn compares_notes(story: &Story) -> (Person, Person) {
+    let [park, olivia] = [story.person("park").await, story.person("olivia").await];
+    for person in [&park, &olivia] {
+        person.goes_to(&format!("/orders/{ORDER}")).await;
+        person.clicks(&format!("form[action='/orders/{ORDER}/note/edit'] button")).await;
+        person.types("[name=text]", "Of both").await;
+    }
+    super::saves(&park).await;
+    olivia.types("[name=text]", "Mine").await;
+    olivia.clicks("[data-tenure-action=save]").await;
+    olivia.sees("form[data-tenure-form^=note] .side.own [name=text]").await;
+    (olivia, park)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn comparison_that_is_over_asks_nobody_to_choose() {
     let story = Story::begin().await;
@@ -153,23 +168,10 @@ async fn comparison_says_that_something_was_saved_after_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn comparison_that_was_saved_in_another_tab_is_over() {
     let story = Story::begin().await;
-    let note = format!("form[action='/orders/{ORDER}/note/edit'] button");
     for form in ["address", "note"] {
         let (minji, _park) = match form {
             "address" => compares(&story).await,
-            _ => {
-                let [park, olivia] = [story.person("park").await, story.person("olivia").await];
-                for person in [&park, &olivia] {
-                    person.goes_to(&format!("/orders/{ORDER}")).await;
-                    person.clicks(&note).await;
-                    person.types("[name=text]", "Of both").await;
-                }
-                super::saves(&park).await;
-                olivia.types("[name=text]", "Mine").await;
-                olivia.clicks("[data-tenure-action=save]").await;
-                olivia.sees("form[data-tenure-form^=note] .side.own [name=text]").await;
-                (olivia, park)
-            }
+            _ => compares_notes(&story).await,
         };
         minji.duplicates_the_tab().await;
         minji.clicks(".side.own input").await;
@@ -237,4 +239,20 @@ async fn text_that_was_dropped_is_named_nowhere() {
         }
         is_named_nowhere(way).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn note_that_is_edited_first_goes_on_when_its_comparison_is_saved_in_another_tab() {
+    let story = Story::begin().await;
+    let (olivia, _park) = compares_notes(&story).await;
+    olivia.duplicates_the_tab().await;
+    olivia.turns_to_tab(0).await;
+    olivia.clicks("[name=edit-first]").await;
+    olivia.types("[name=text]", "Mine, and more").await;
+    olivia.turns_to_tab(1).await;
+    olivia.clicks(".side.own input").await;
+    super::saves(&olivia).await;
+    olivia.turns_to_tab(0).await;
+    olivia.sees("#note[data-tenure-state=moved] [data-tenure-action=save]").await;
+    assert_eq!(olivia.value("[name=text]").await, "Mine, and more");
 }

@@ -510,7 +510,9 @@ async fn leaving_with_ctrl_leaves_this_tab() {
 #[tokio::test(flavor = "multi_thread")]
 async fn leaving_when_signed_out_says_so_beside_the_text() {
     let story = Story::begin().await;
-    for (language, told) in [("en", "You are signed out"), ("ko", "로그인이 풀려")] {
+    for (language, told, other) in
+        [("en", "You are signed out", "by somebody else"), ("ko", "로그인이 풀려", "다른 사람이 연 양식")]
+    {
         let park = story.reader_of(language).await;
         park.sign_in("park").await;
         park.edits_the_order().await;
@@ -520,6 +522,13 @@ async fn leaving_when_signed_out_says_so_beside_the_text() {
         park.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.includes('{told}')"))
             .await;
         park.sees("[data-tenure-signin]").await;
+        assert_eq!(park.value("[name=message]").await, language);
+        // Nor as somebody else.
+        park.clears_all_cookies().await;
+        park.signs_in_in_another_tab("lee").await;
+        park.clicks("[form=leave]").await;
+        park.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.includes('{other}')"))
+            .await;
         assert_eq!(park.value("[name=message]").await, language);
         // Also with the token of another session it can be left then.
         park.clears_all_cookies().await;

@@ -69,6 +69,8 @@ create table kept_form (
     member  varchar(255) not null,
     about   varchar(255) not null,
     what    varchar(64) not null,
+    -- The form in which its text goes on; none of a button.
+    form    varchar(64),
     fields  mediumtext not null,
     kept_at bigint not null,
     -- Its person does not want it any more: it is named nowhere.

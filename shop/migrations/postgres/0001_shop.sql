@@ -66,6 +66,8 @@ create table kept_form (
     member  text    not null,
     about   text    not null,
     what    text    not null,
+    -- The form in which its text goes on; none of a button.
+    form    text,
     fields  text    not null,
     kept_at bigint not null,
     -- Its person does not want it any more: it is named nowhere.

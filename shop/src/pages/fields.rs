@@ -13,7 +13,7 @@ pub(crate) const NEW_LINE: [&str; 3] = ["new-product", "new-price", "new-quantit
 pub(crate) const REMOVE: &str = "remove";
 
 /// Fields of one page that are not typed text: never carried on to the next page.
-const OF_THE_PAGE: [&str; 17] = [
+const OF_THE_PAGE: [&str; 18] = [
     "csrf",
     "lid",
     "form_id",
@@ -31,6 +31,7 @@ const OF_THE_PAGE: [&str; 17] = [
     "keep",
     "password",
     "what",
+    "text-of",
 ];
 
 /// Names of other form fields. Those of lines have a number as suffix.
@@ -174,10 +175,10 @@ impl Fields {
         self
     }
 
-    /// The fields to keep: without the secrets.
+    /// The fields to keep: without the secrets, and without where the text was before.
     pub(crate) fn to_keep(&self) -> Pairs {
-        let secret = |name: &str| ["csrf", "lid"].contains(&name) || is_password(name);
-        self.0.iter().filter(|(name, _)| !secret(name)).cloned().collect()
+        let is_left_out = |name: &str| ["csrf", "lid", "kept", "text-of"].contains(&name) || is_password(name);
+        self.0.iter().filter(|(name, _)| !is_left_out(name)).cloned().collect()
     }
 
     /// A digest of typed and chosen values: equal for a form that is sent again, on any version.

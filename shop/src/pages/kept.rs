@@ -85,8 +85,6 @@ impl KeptForm {
         };
         let read = kept.and_then(|kept| Some((What::from_code(&kept.what)?, Fields::sent(kept.fields))));
         let Some((what, mut fields)) = read else { return Err(problem::not_kept(visit.frame.clone(), no)) };
-        // The text that it goes on from is kept as well.
-        fields.drop("kept");
         if let Ok(form) = fields.text("form_id").parse() {
             fields.set("lid", &key.lock_id(visit.member.id().as_str(), form).reveal());
         }

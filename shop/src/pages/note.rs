@@ -77,12 +77,20 @@ pub(super) async fn show(
 /// POST /orders/{no}/note/edit
 pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
-    let next = form.next_form()?;
+    // Text of a comparison, which may be open in several tabs, goes on in a form of its own.
+    let next = match form.fields.text("edit-first").parse() {
+        Ok(spare) => spare,
+        Err(_) => form.next_form()?,
+    };
     if form.fields.has("text") {
         seen(&form)?;
     }
     let opened = shop.open_note(&form.visit.member, &no, form.lock_id_to_open(&shop, next)).await;
-    let Posted { visit, fields, .. } = form;
+    if let Some(from) = form.text_of() {
+        outcome::goes_on(&shop, &form.visit, &no, from, next).await;
+    }
+    let Posted { visit, mut fields, .. } = form;
+    fields.set("form_id", &next.to_string());
     let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: None };
     if let Err(refusal) = opened {
         return Ok(refusal::page(&shop, visit, attempt, refusal).await);

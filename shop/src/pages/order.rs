@@ -127,8 +127,8 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
     let (f, url) = (visit.frame.state(state), order_url(&no));
     let unsaved = view.frozen().is_some().then(|| Unsaved::of(f.t, &view.order));
-    let refused = match shop.unsaved(&visit.member, &no).await {
-        Ok(refused) => refused,
+    let refused = match shop.unsaved(&visit.member).await {
+        Ok(texts) => texts.into_iter().find(|text| text.about == no.as_str()),
         Err(refusal) => return refusal::plain(f, refusal),
     };
     let ended = match shop.ended(&visit.member, &view).await {

@@ -11,7 +11,7 @@ pub(super) struct Unsaved {
     /// The names of the forms, as in `data-tenure-form`, separated by `|`: an order number may contain anything but that.
     pub(super) forms: String,
     /// The address that is told what is dropped.
-    pub(super) drop: String,
+    pub(super) text: String,
     /// The names of fields, and their labels.
     pub(super) labels: Vec<(String, Html)>,
 }
@@ -24,18 +24,18 @@ impl Unsaved {
             [quantity_of, (removal(line.line_no()), t.removed_line(line.product()))]
         });
         let labels = named(t, SHIPPING.into_iter().chain(NEW_LINE)).chain(lines).collect();
-        Unsaved { forms: forms(&["shipping", "edit"], order.no()), drop: drop(order.no()), labels }
+        Unsaved { forms: forms(&["shipping", "edit"], order.no()), text: text(order.no()), labels }
     }
 
     /// All forms of an order that is not there (any more).
     pub(super) fn of_missing(t: Lang, no: &str) -> Unsaved {
         let labels = named(t, SHIPPING.into_iter().chain(NEW_LINE).chain(["text"])).collect();
-        Unsaved { forms: forms(&["shipping", "edit", "note"], no), drop: drop(no), labels }
+        Unsaved { forms: forms(&["shipping", "edit", "note"], no), text: text(no), labels }
     }
 }
 
-fn drop(no: impl std::fmt::Display) -> String {
-    format!("{}/leave", order_url(no))
+fn text(no: impl std::fmt::Display) -> String {
+    format!("{}/text", order_url(no))
 }
 
 fn named<'a>(t: Lang, names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = (String, Html)> {

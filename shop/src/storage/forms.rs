@@ -11,9 +11,29 @@ pub(crate) struct KeptRow {
     pub(crate) member: String,
     pub(crate) about: String,
     pub(crate) what: String,
+    /// The form in which its text goes on; `None` of a button.
+    pub(crate) form: Option<String>,
     pub(crate) fields: String,
     /// Seconds since 1970.
     pub(crate) kept_at: i64,
+}
+
+/// Kept text that is not saved.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct UnsavedRow {
+    pub(crate) id: String,
+    pub(crate) about: String,
+    pub(crate) form: String,
+    /// Seconds since 1970.
+    pub(crate) kept_at: i64,
+}
+
+/// The kept text of a form, of a member, about an order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TextOf<'a> {
+    pub(crate) member: &'a str,
+    pub(crate) about: &'a str,
+    pub(crate) form: &'a str,
 }
 
 /// A saved form, and the version that it created.
@@ -51,38 +71,21 @@ pub(crate) async fn kept_form(
     on!(db, kept_form(db, id, member, since))
 }
 
-/// The forms of this member about this order that were kept after `since`, and not dropped, the latest first.
+/// The kept text of this member since then that was neither saved nor dropped, the latest first.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub(crate) async fn kept_about(
-    db: &Database,
-    member: &str,
-    about: &str,
-    since: i64,
-) -> Result<Vec<KeptRow>, DatabaseError> {
-    on!(db, kept_about(db, member, about, since))
+pub(crate) async fn unsaved_forms(db: &Database, member: &str, since: i64) -> Result<Vec<UnsavedRow>, DatabaseError> {
+    on!(db, unsaved_forms(db, member, since))
 }
 
-/// The orders about which forms of this member were kept after `since`, and not dropped.
+/// The text of a form goes on in another one; without one, it is dropped: it stays at its address, and is named nowhere. Returns whether
+/// there was any.
 ///
 /// # Errors
-/// [`DatabaseError`] when the database failed.
-pub(crate) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
-    on!(db, kept_subjects(db, member, since))
-}
-
-/// Names a kept form of this member nowhere any more. It stays at its address until it is swept: the way back leads there.
-///
-/// # Errors
-/// [`DatabaseError`] when the database failed.
-pub(crate) async fn drop_form(
-    db: &Database,
-    tx: &mut Transaction,
-    member: &str,
-    id: &str,
-) -> Result<(), DatabaseError> {
-    on!(db, drop_form(tx, member, id))
+/// [`Error::Database`] when the database failed; nothing was changed.
+pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>) -> Result<bool, Error> {
+    on!(db, move_text(db, text, to))
 }
 
 /// Records, in the transaction of the save, that this form was saved.

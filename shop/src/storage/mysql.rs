@@ -4,7 +4,7 @@ use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
 use super::orders::{Asked, PageOf, select};
 use super::sessions::SessionNowRow;
-use super::{Ended, KeptRow, Listed, OrderNowRow, SavedRow, SessionRow, failed};
+use super::{Ended, KeptRow, Listed, OrderNowRow, SavedRow, SessionRow, TextOf, UnsavedRow, failed};
 
 pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     db.migrate(&sqlx::migrate!("migrations/mysql")).await
@@ -176,7 +176,7 @@ pub(super) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Er
 }
 
 const KEEP_FORM: &str = "
-    insert into kept_form (id, member, about, what, fields, kept_at) values (?, ?, ?, ?, ?, ?)";
+    insert into kept_form (id, member, about, what, form, fields, kept_at) values (?, ?, ?, ?, ?, ?, ?)";
 
 /// All but the latest few of this member.
 const DROP_OLDEST: &str = "
@@ -186,14 +186,14 @@ const DROP_OLDEST: &str = "
 pub(super) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Result<(), Error> {
     let mut tx = db.begin().await?;
     let insert = sqlx::query(KEEP_FORM).bind(&form.id).bind(&form.member).bind(&form.about).bind(&form.what);
-    insert.bind(&form.fields).bind(form.kept_at).execute(tx.mysql()?).await.map_err(failed)?;
+    insert.bind(&form.form).bind(&form.fields).bind(form.kept_at).execute(tx.mysql()?).await.map_err(failed)?;
     let delete = sqlx::query(DROP_OLDEST).bind(&form.member).bind(&form.member).bind(most);
     delete.execute(tx.mysql()?).await.map_err(failed)?;
     tx.commit().await
 }
 
 const KEPT_FORM: &str = "
-    select id, member, about, what, fields, kept_at from kept_form where id = ? and member = ? and kept_at > ?";
+    select id, member, about, what, form, fields, kept_at from kept_form where id = ? and member = ? and kept_at > ?";
 
 pub(super) async fn kept_form(
     db: &Database,
@@ -205,31 +205,25 @@ pub(super) async fn kept_form(
     select.fetch_optional(db.mysql()?).await.map_err(failed)
 }
 
-const KEPT_ABOUT: &str = "
-    select id, member, about, what, fields, kept_at from kept_form where member = ? and about = ? and kept_at > ?
-        and not dropped
+const UNSAVED_FORMS: &str = "
+    select id, about, form, kept_at from kept_form k
+    where member = ? and kept_at > ? and form is not null and not dropped and not exists (
+        select 1 from saved_form s where s.form_id = k.form and s.member = k.member and s.saved_at >= k.kept_at)
     order by kept_at desc, id desc";
 
-pub(super) async fn kept_about(
-    db: &Database,
-    member: &str,
-    about: &str,
-    since: i64,
-) -> Result<Vec<KeptRow>, DatabaseError> {
-    let select = sqlx::query_as(KEPT_ABOUT).bind(member).bind(about).bind(since);
-    select.fetch_all(db.mysql()?).await.map_err(failed)
+pub(super) async fn unsaved_forms(db: &Database, member: &str, since: i64) -> Result<Vec<UnsavedRow>, DatabaseError> {
+    sqlx::query_as(UNSAVED_FORMS).bind(member).bind(since).fetch_all(db.mysql()?).await.map_err(failed)
 }
 
-const KEPT_SUBJECTS: &str = "select distinct about from kept_form where member = ? and kept_at > ? and not dropped";
+const MOVE_TEXT: &str = "
+    update kept_form set form = coalesce(?, form), dropped = ? where member = ? and about = ? and form = ?";
 
-pub(super) async fn kept_subjects(db: &Database, member: &str, since: i64) -> Result<Vec<String>, DatabaseError> {
-    sqlx::query_scalar(KEPT_SUBJECTS).bind(member).bind(since).fetch_all(db.mysql()?).await.map_err(failed)
-}
-
-const DROP_FORM: &str = "update kept_form set dropped = true where member = ? and id = ?";
-
-pub(super) async fn drop_form(tx: &mut Transaction, member: &str, id: &str) -> Result<(), DatabaseError> {
-    sqlx::query(DROP_FORM).bind(member).bind(id).execute(tx.mysql()?).await.map(drop).map_err(failed)
+pub(super) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>) -> Result<bool, Error> {
+    let mut tx = db.begin().await?;
+    let update = sqlx::query(MOVE_TEXT).bind(to).bind(to.is_none()).bind(text.member).bind(text.about).bind(text.form);
+    let updated = update.execute(tx.mysql()?).await.map_err(failed)?;
+    tx.commit().await?;
+    Ok(updated.rows_affected() > 0)
 }
 
 const MARK_SAVED: &str = "

@@ -42,8 +42,7 @@ texts! {
     flash_shipping: "Shipping has started.", "발송 처리했습니다.";
     flash_cancelled: "The order is cancelled.", "주문을 취소했습니다.";
     flash_left:
-        "You left the form without saving. Others can edit the order now.",
-        "저장하지 않고 나왔습니다. 이제 다른 사람이 이 주문을 수정할 수 있습니다.";
+        "You left the form without saving.", "저장하지 않고 나왔습니다.";
     flash_note_saved: "Note saved.", "메모를 저장했습니다.";
     flash_ended(order, name):
         "The lock on order {order} has been ended. {name} will be told who ended it and why.",

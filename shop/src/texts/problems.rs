@@ -118,9 +118,9 @@ texts! {
         "이 브라우저에서 다른 사람이 연 양식이라 저장하지 않았습니다. 저장하려면 새 탭에서 그 계정으로 다시 로그인한 뒤, 여기로 돌아와 다시 보내세요.";
     not_kept_title(no): "Order {no}: this text is not kept any more", "주문 {no}: 더 이상 보관하지 않는 내용입니다";
     not_kept_what:
-        "What was typed into a form that was refused is kept for a day, and only the latest few. Open the order and start \
-         again from there.",
-        "저장되지 않은 양식의 내용은 하루 동안 최근 몇 개만 보관합니다. 주문을 열어 다시 시작하세요.";
+        "What was typed into a form that was refused is kept for a day, only the latest few, and only for who typed it. Open \
+         the order and start again from there.",
+        "저장되지 않은 양식의 내용은 입력한 사람에게만, 하루 동안 최근 몇 개만 보관합니다. 주문을 열어 다시 시작하세요.";
     ready_title(no): "Order {no}: you can save now", "주문 {no}: 이제 저장할 수 있습니다";
     ready_what:
         "Nothing blocks the save any more. What you typed is not saved yet.",

@@ -153,7 +153,7 @@ impl Shop {
                 Some(held.iter().filter(|holder| holder.owner.id == viewer.id().as_str()).map(of).collect())
             }
             Some(Only::Drafts) => {
-                let mut numbers = self.unsaved_subjects(viewer).await?;
+                let mut numbers: Vec<_> = self.unsaved(viewer).await?.into_iter().map(|text| text.about).collect();
                 numbers.extend(filter.drafts.iter().take(MOST_DRAFTS).map(ToString::to_string));
                 Some(numbers)
             }

@@ -10,7 +10,7 @@ use tenure_web::form_id::FormId;
 use super::change_order::as_often_as_is_safe;
 use super::{Refusal, Shop};
 use crate::domain::{Member, OrderNo};
-use crate::storage::{self, KeptRow, SavedRow};
+use crate::storage::{self, KeptRow, SavedRow, TextOf, UnsavedRow};
 
 /// The maximum number of kept forms per member. The oldest are deleted first.
 const MOST_KEPT: i64 = 20;
@@ -55,44 +55,36 @@ impl Kept {
         ["change-shipping", "open-edit", "save-edit", "open-note", "save-note"].contains(&what)
     }
 
+    /// The form whose text it is.
+    fn form(&self) -> Option<FormId> {
+        let (_, id) = self.fields.iter().find(|(name, _)| name == "form_id" && Self::is_text(&self.what))?;
+        id.parse().ok()
+    }
+
     /// As it is stored.
     fn of(row: KeptRow) -> Option<Self> {
         Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })
     }
 }
 
-/// Text of an order or of its note that was refused.
+/// Text of an order or of its note that was refused, and not saved since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsavedText {
     /// The id under which it is kept.
     pub id: FormId,
-    /// The form that was sent.
+    /// The number of the order.
+    pub about: String,
+    /// The form in which it goes on.
     pub form: FormId,
     /// When it was refused.
     pub at: Timestamp,
-    /// The kept text that it went on from.
-    from: Option<FormId>,
 }
 
 impl UnsavedText {
-    /// `None` if it is not text.
-    fn of(row: KeptRow) -> Option<Self> {
-        let (id, at) = (row.id.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?);
-        let kept = Kept::of(row).filter(|kept| Kept::is_text(&kept.what))?;
-        let field = |name| kept.fields.iter().find(|(field, _)| field == name).and_then(|(_, id)| id.parse().ok());
-        Some(UnsavedText { id, form: field("form_id")?, at, from: field("kept") })
+    fn of(row: UnsavedRow) -> Option<Self> {
+        let (id, form, at) = (row.id.parse().ok()?, row.form.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?);
+        Some(UnsavedText { id, about: row.about, form, at })
     }
-}
-
-/// These texts, and those that they went on from.
-fn with_origins(texts: &[UnsavedText], mut ids: Vec<FormId>) -> Vec<FormId> {
-    let mut at = 0;
-    while let Some(id) = ids.get(at) {
-        let from = texts.iter().find(|text| text.id == *id).and_then(|text| text.from);
-        ids.extend(from.filter(|from| !ids.contains(from)));
-        at += 1;
-    }
-    ids
 }
 
 /// A saved form.
@@ -128,6 +120,7 @@ impl Shop {
             member: member.id().to_string(),
             about: about.to_string(),
             what: kept.what.clone(),
+            form: kept.form().map(|form| form.to_string()),
             fields,
             kept_at: now(),
         };
@@ -143,52 +136,23 @@ impl Shop {
         Ok(row.and_then(Kept::of))
     }
 
-    /// The orders about which the member sent text that was refused within a day, and was not saved since. A few queries for each:
-    /// few are kept.
-    pub(super) async fn unsaved_subjects(&self, member: &Member) -> Result<Vec<String>, Refusal> {
-        let mut unsaved = Vec::new();
-        for about in storage::kept_subjects(&self.db, member.id().as_str(), now() - KEPT_FOR).await? {
-            if let Ok(no) = OrderNo::new(&about)
-                && self.unsaved(member, &no).await?.is_some()
-            {
-                unsaved.push(about);
-            }
-        }
-        Ok(unsaved)
-    }
-
-    /// The latest refused text of this member about this order whose form was not saved since, nor the form in which it went on.
-    pub async fn unsaved(&self, member: &Member, about: &OrderNo) -> Result<Option<UnsavedText>, Refusal> {
-        let texts = self.texts(member, about).await?;
-        let mut saved = Vec::new();
-        for text in &texts {
-            if self.saved(member, text.form).await?.is_some_and(|saved| saved.at >= text.at) {
-                saved.push(text.id);
-            }
-        }
-        let saved = with_origins(&texts, saved);
-        Ok(texts.into_iter().find(|text| !saved.contains(&text.id)))
-    }
-
-    /// Drops the refused text of a form of this member about this order, with the texts that it went on from. Returns whether there was any.
-    pub async fn drop_text(&self, member: &Member, about: &OrderNo, form: FormId) -> Result<bool, Refusal> {
-        let texts = self.texts(member, about).await?;
-        let dropped = with_origins(&texts, texts.iter().filter(|text| text.form == form).map(|text| text.id).collect());
-        if dropped.is_empty() {
-            return Ok(false);
-        }
-        let mut tx = self.db.begin().await?;
-        for id in dropped {
-            storage::drop_form(&self.db, &mut tx, member.id().as_str(), &id.to_string()).await?;
-        }
-        tx.commit().await?;
-        Ok(true)
-    }
-
-    /// The refused texts of this member about this order, the latest first.
-    async fn texts(&self, member: &Member, about: &OrderNo) -> Result<Vec<UnsavedText>, Refusal> {
-        let rows = storage::kept_about(&self.db, member.id().as_str(), about.as_str(), now() - KEPT_FOR).await?;
+    /// The text of this member that was refused within a day, and was neither saved nor dropped since; the latest first.
+    pub async fn unsaved(&self, member: &Member) -> Result<Vec<UnsavedText>, Refusal> {
+        let rows = storage::unsaved_forms(&self.db, member.id().as_str(), now() - KEPT_FOR).await?;
         Ok(rows.into_iter().filter_map(UnsavedText::of).collect())
+    }
+
+    /// Refused text of a form goes on in another one: if that is saved, it is. Without one, it is dropped. Returns whether there was any.
+    pub async fn move_text(
+        &self,
+        member: &Member,
+        about: &OrderNo,
+        form: FormId,
+        to: Option<FormId>,
+    ) -> Result<bool, Refusal> {
+        let (form, to) = (form.to_string(), to.map(|to| to.to_string()));
+        let text = TextOf { member: member.id().as_str(), about: about.as_str(), form: &form };
+        Ok(storage::move_text(&self.db, &text, to.as_deref()).await?)
     }
 
     /// Whether this form of this member was saved.

@@ -7,7 +7,7 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 50] = [
+pub const ROUTES: [(&str, &[&str]); 51] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
@@ -45,6 +45,7 @@ pub const ROUTES: [(&str, &[&str]); 50] = [
     ("/orders/{no}/now", &["GET"]),
     ("/orders/{no}/shipping", &["GET", "POST"]),
     ("/orders/{no}/start-shipping", &["POST"]),
+    ("/orders/{no}/text", &["POST"]),
     ("/sign-in", &["GET", "POST"]),
     ("/sign-out", &["POST"]),
     ("/stock", &["GET"]),

@@ -204,13 +204,22 @@ async fn dropped_text_is_named_nowhere() {
     minji.submit(form.clone().with("address.postal_code", "")).await.is(422);
     let page = minji.get(&order).await;
     page.says("What you sent at");
-    let drop = page.form(&leave);
+    let drop = page.form(&format!("{order}/text"));
     park.submit(drop.clone().with("csrf", park.get(&order).await.form("/sign-out").value("csrf"))).await.is(200);
     minji.get(&order).await.says("What you sent at");
     let dropped = minji.submit(drop).await;
     assert!(dropped.is(200).html.contains("Discarded.") && !dropped.html.contains("What you sent at"));
 
+    // Put into a form again, it is named, and saved with that.
+    let next = minji.get(SHIPPING).await.form(SHIPPING).with("message", "mine");
+    let moved = Form { action: format!("{order}/text"), ..form.clone() }.with("next-form", next.value("form_id"));
+    minji.submit(moved).await.is(200);
+    minji.get(&order).await.says("What you sent at");
+    minji.submit(next).await.is(200);
+    assert!(!minji.get(&order).await.html.contains("What you sent at"));
+
     // Also what it went on from: a comparison that was edited first.
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "mine again");
     park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "theirs")).await.is(200);
     let conflict = minji.submit(form).await;
     let first = minji.submit(conflict.is(409).press(SHIPPING, "edit-first")).await;

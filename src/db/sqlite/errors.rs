@@ -111,6 +111,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn value_that_is_too_big_does_not_fit() {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.expect("a database");
+        let error = sqlx::raw_sql("select zeroblob(2000000000)").execute(&mut connection).await.expect_err("2 GB");
+        let error = classify(error);
+        assert!(matches!(&error, DatabaseError::DoesNotFit(why) if why.problem.contains("too big")), "{error:?}");
+    }
+
+    #[tokio::test]
     async fn violated_constraint_is_named_where_sqlite_names_it() {
         use ConstraintKind::{Check, ForeignKey, NotNull, Other, Unique};
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.expect("a database");
