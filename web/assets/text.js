@@ -192,6 +192,7 @@ export function keepText(element, onWrite, onKeep) {
 		each(form, draft.typed, write);
 		remove(draft);
 		save();
+		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
 		if (!other || isShown(other)) show("back", draft);
 		else {
 			put(other);
@@ -219,7 +220,6 @@ export function keepText(element, onWrite, onKeep) {
 
 	function restoreDraft() {
 		const draft = { ...offer, dropped: undefined };
-		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
 		if (fits(draft)) return fill(draft);
 		put(draft);
 		send(draft);

@@ -248,7 +248,7 @@ async fn note_that_is_edited_first_goes_on_when_its_comparison_is_saved_in_anoth
     olivia.duplicates_the_tab().await;
     olivia.turns_to_tab(0).await;
     olivia.clicks("[name=edit-first]").await;
-    olivia.types("[name=text]", "Mine, and more").await;
+    olivia.types("textarea[name=text]", "Mine, and more").await;
     olivia.turns_to_tab(1).await;
     olivia.clicks(".side.own input").await;
     super::saves(&olivia).await;
