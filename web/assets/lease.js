@@ -262,12 +262,12 @@ export function keepLease(element) {
 	}
 
 	/** It was not sent after all, or refused: the form continues, and asks for its state. */
-	function goOn(words, code) {
-		signIn.hidden = code !== 401;
+	function goOn(words, { status, code } = {}) {
+		signIn.hidden = status !== 401 && code !== "other-person";
 		show(isHeld ? "held" : "free");
-		note(code === 0 ? "" : words);
+		note(status === 0 ? "" : words);
 		// Until there is a connection.
-		if (code === 0) say("trouble", words);
+		if (status === 0) say("trouble", words);
 		timer = setTimeout(ask, RETRY_MS[0]);
 	}
 

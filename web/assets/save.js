@@ -101,7 +101,7 @@ export function saveFrom(element, lease, text) {
 		text.wait(false);
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
-		if (!isNext) return lease.goOn(answer ? answer.detail || failed : isUnknown ? textStopped : "", answer?.status);
+		if (!isNext) return lease.goOn(answer ? answer.detail || failed : isUnknown ? textStopped : "", answer);
 		adopt(form, { version: answer.version });
 		text.save();
 		lease.restart();

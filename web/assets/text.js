@@ -290,6 +290,8 @@ export function keepText(element, onWrite, onKeep) {
 		part("restore").focus();
 	});
 	if (restore) look();
+	// The page was drawn with text of a form that has ended.
+	if (hidden(form, "text-of")) tell(form.dataset.text, { form_id: hidden(form, "text-of"), "next-form": form_id() });
 
 	return {
 		/** It was answered with another page, which has the text. */

@@ -239,3 +239,26 @@ async fn conflicting_text_of_a_lapsed_form_is_edited_in_another_form() {
     super::saves(&park).await;
     assert_eq!(park.reads("dd.typed").await, "Before tea");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_text_of_an_ended_form_is_saved_with_the_form_into_which_it_is_put() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    let shipping = format!("/orders/{ORDER}/shipping");
+    minji.goes_to(&shipping).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.types("[name='address.postal_code']", "").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=OE-17]").await;
+    olivia_ends_the_editing(&story, "The parcel goes out now").await;
+    minji.reloads().await;
+    minji.goes_to(&shipping).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.types("[name='address.postal_code']", "06236").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    minji.reloads().await;
+    assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+    assert!(!minji.reads("main").await.contains("not saved"));
+}

@@ -529,6 +529,7 @@ async fn leaving_when_signed_out_says_so_beside_the_text() {
         park.clicks("[form=leave]").await;
         park.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.includes('{other}')"))
             .await;
+        park.sees("[data-tenure-signin]").await;
         assert_eq!(park.value("[name=message]").await, language);
         // Also with the token of another session it can be left then.
         park.clears_all_cookies().await;
