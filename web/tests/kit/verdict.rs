@@ -9,7 +9,7 @@ use tenure::{
 };
 use tenure_web::beat::HeartbeatResponse;
 use tenure_web::leases::PARTING_GRACE;
-use tenure_web::verdict::{Facts, Mine, Moved, Saving, Verdict, decide, free_in};
+use tenure_web::verdict::{Facts, Mine, Moved, Saving, Verdict, decide, free_at, free_in};
 
 const AT: SystemTime = SystemTime::UNIX_EPOCH;
 
@@ -402,4 +402,25 @@ async fn held_lock_is_free_at_its_idle_limit_or_without_heartbeats() {
     let long = but(&|holder| holder.last_active = holder.since + 118 * minute);
     assert_eq!(free_in(&long, &policy), 2 * minute);
     assert_eq!(free_in(&holder, &LockPolicy::exclusive()), 12 * 60 * minute);
+}
+
+#[tokio::test]
+async fn moment_in_which_a_held_lock_is_free_is_the_time_that_is_left() {
+    let of = |seconds: u64| Duration::from_secs(seconds);
+    let policy = LockPolicy::exclusive().absolute_limit(of(7_200)).unwrap().idle_limit(of(900)).unwrap();
+    let begun = held_by_kim().await;
+    for (active, input, silent, remaining, free) in [
+        (600, 600, 30, 270, 870),    // Its idle limit,
+        (7_100, 7_000, 40, 260, 60), // or its absolute one.
+        (600, 600, 180, 120, 120),   // No heartbeats arrive.
+        (600, 600, 1, 9, 9),         // Its page was left,
+        (600, 600, 1, 10, 10),       // just now,
+        (600, 600, 1, 11, 899),      // or was not.
+    ] {
+        let mut holder = begun.clone();
+        (holder.last_active, holder.last_input) = (holder.since + of(active), holder.since + of(input));
+        (holder.idle, holder.silent, holder.remaining) = (of(active + silent - input), of(silent), of(remaining));
+        let now = holder.last_active + holder.silent;
+        assert_eq!((free_in(&holder, &policy), free_at(&holder, &policy)), (of(free), now + of(free)), "{holder:?}");
+    }
 }
