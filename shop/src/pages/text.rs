@@ -13,9 +13,10 @@ use crate::use_cases::Shop;
 pub(super) async fn moved(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let to = if form.fields.has("next-form") { Some(form.next_form()?) } else { None };
     let moved = shop.move_text(&form.visit.member, &no, form.form_id()?, to).await;
+    let script = form.visit.frame.script;
     match moved {
         Err(why) => Ok(refusal::plain(form.visit.frame, why)),
-        Ok(_) if form.visit.frame.script => Ok(Sent::done(order_url(&no)).answer(true)),
+        Ok(_) if script || to.is_some() => Ok(Sent::done(order_url(&no)).answer(script)),
         Ok(_) => Ok(Flash::Dropped.at(&order_url(&no))),
     }
 }
