@@ -61,14 +61,9 @@ impl Kept {
         id.parse().ok()
     }
 
-    /// As it is stored, in the form in which its text goes on.
+    /// As it is stored.
     fn of(row: KeptRow) -> Option<Self> {
-        let mut fields: Vec<(String, String)> = serde_json::from_str(&row.fields).ok()?;
-        let form = fields.iter_mut().find(|(name, _)| name == "form_id");
-        if let (Some((_, id)), Some(goes_on)) = (form, row.form) {
-            *id = goes_on;
-        }
-        Some(Kept { fields, what: row.what })
+        Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })
     }
 }
 
