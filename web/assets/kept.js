@@ -78,7 +78,7 @@ export function mark(place) {
 		const open = drafts().filter((draft) => draft.person === person && !draft.dropped);
 		const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
 		if (of !== undefined) return (place.hidden = about.has(of) === isElse);
-		const named = (rest) => new URLSearchParams([...[...rest].filter(([of]) => of !== name), ...[...about].sort().map((id) => [name, id])]);
+		const named = (all) => new URLSearchParams([...[...all].filter(([key]) => key !== name), ...[...about].sort().map((id) => [name, id])]);
 		if (!place.ariaCurrent) return (place.search = named(rest));
 		// The page that the link leads to: opened by its address, or while drafts come and go.
 		const [here, there] = [new URLSearchParams(location.search), named(new URLSearchParams(location.search))];

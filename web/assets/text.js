@@ -92,7 +92,7 @@ const fresh = () => `${KEY}${Date.now().toString(36)}-${Math.random().toString(3
 const remove = ({ key }) => store(() => localStorage.removeItem(key));
 const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringify(draft)));
 
-/** A draft whose text was dropped: it can be restored for a while. The server may keep it, too, and is told. */
+/** A draft whose text was dropped: it can be restored for a while. The server may keep it, too: it hears of it. */
 export function drop(draft, url) {
 	const dropped = { ...draft, dropped: Date.now() };
 	put(dropped);
@@ -153,6 +153,7 @@ export function keepText(element, onWrite, onKeep) {
 		else remove({ key });
 	}
 
+	const mine = () => drafts().filter((draft) => draft.person === person && draft.form === form_key);
 	const ofThisForm = () => drafts().filter((draft) => draft.form_id === form_id());
 
 	function close() {
@@ -238,16 +239,16 @@ export function keepText(element, onWrite, onKeep) {
 	function look() {
 		const own = store(() => sessionStorage[`tenure page ${form_key}`]);
 		store(() => (sessionStorage[`tenure page ${form_key}`] = key));
-		const mine = drafts().filter((draft) => draft.person === person && draft.form === form_key && draft.key !== key);
+		const others = mine().filter((draft) => draft.key !== key);
 		// This page as it was left: the text with which it was drawn is older than that.
-		const last = isReturn && mine.find((draft) => draft.key === own);
+		const last = isReturn && others.find((draft) => draft.key === own);
 		const isOfThisPage = last && last.page === here;
 		if (isOfThisPage && last.dropped) each(form, read(form, base), write);
 		save();
 		// In the fields already: the page restored it, it was saved, or the server's answer to it is this page.
 		const isHere = (draft) => (draft.key === own && draft.sent && !isReturn && typed(form)) || isShown(draft);
-		const open = mine.filter((draft) => !isHere(draft));
-		mine.filter(isHere).forEach(remove);
+		const open = others.filter((draft) => !isHere(draft));
+		others.filter(isHere).forEach(remove);
 		const found = open.find((draft) => !draft.dropped) ?? open[0];
 		if (!found) return;
 		if (found === last && fits(found) && !found.dropped && (isOfThisPage || !typed(form))) fill(found, isOfThisPage);
@@ -305,7 +306,7 @@ export function keepText(element, onWrite, onKeep) {
 			store(() => (localStorage[SAVED] = form_id()));
 			// Nor is the same text unsaved in another tab.
 			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;
-			drafts().filter((draft) => draft.person === person && draft.form === form_key && Object.entries(draft.typed).every(isSaved)).forEach(remove);
+			mine().filter((draft) => Object.entries(draft.typed).every(isSaved)).forEach(remove);
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			isClosed = !restore;
 			each(form, values, (field, value) => saved.set(field, value));

@@ -252,6 +252,8 @@ async fn refused_text_of_an_ended_form_is_saved_with_the_form_into_which_it_is_p
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("main[data-state=OE-17]").await;
     olivia_ends_the_editing(&story, "The parcel goes out now").await;
+    // Each of these pages is a new form.
+    minji.reloads().await;
     minji.reloads().await;
     minji.goes_to(&shipping).await;
     minji.clicks("[data-tenure-draft-restore]").await;

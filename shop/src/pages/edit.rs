@@ -101,11 +101,8 @@ async fn opened_at(
     seen: Option<VersionToken<Order>>,
     opened: Result<(), Refusal>,
 ) -> Response {
-    let text_of = posted.text_of();
     let Posted { visit, mut fields, .. } = posted;
-    if let Some(from) = text_of {
-        outcome::goes_on(shop, &visit, no, from, form).await;
-    }
+    outcome::goes_on(shop, &visit, no, fields.text_of(), form).await;
     fields.set("form_id", &form.to_string());
     fields.set("lid", &id.reveal());
     let attempt = Attempt { what, no, seen, fields: &fields, kept: None };

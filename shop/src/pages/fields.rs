@@ -1,6 +1,7 @@
 //! The fields of a submitted form: names and values, in the order in which the browser sent them.
 
 use sha2::{Digest, Sha256};
+use tenure_web::form_id::FormId;
 
 use crate::domain::{Order, OrderLine, ShippingInfo};
 
@@ -179,6 +180,11 @@ impl Fields {
     pub(crate) fn to_keep(&self) -> Pairs {
         let is_left_out = |name: &str| ["csrf", "lid", "kept", "text-of"].contains(&name) || is_password(name);
         self.0.iter().filter(|(name, _)| !is_left_out(name)).cloned().collect()
+    }
+
+    /// The form whose text it is: this one, if it does not name another.
+    pub(crate) fn text_of(&self) -> Option<FormId> {
+        self.text(if self.has("text-of") { "text-of" } else { "form_id" }).parse().ok()
     }
 
     /// A digest of typed and chosen values: equal for a form that is sent again, on any version.

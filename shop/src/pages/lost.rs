@@ -125,7 +125,9 @@ fn again(attempt: &Attempt<'_>, has_text: bool, own: Option<&Holder>) -> (String
         return (attempt.action(), hidden);
     }
     let mut hidden = attempt.carried();
-    hidden.set("text-of", attempt.fields.text("form_id"));
+    if let Some(form) = attempt.fields.text_of() {
+        hidden.set("text-of", &form.to_string());
+    }
     hidden.set("form_id", &FormId::random().to_string());
     if let Some(seen) = attempt.seen {
         hidden.set("version", &seen.to_string());

@@ -86,9 +86,7 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
         seen(&form)?;
     }
     let opened = shop.open_note(&form.visit.member, &no, form.lock_id_to_open(&shop, next)).await;
-    if let Some(from) = form.text_of() {
-        outcome::goes_on(&shop, &form.visit, &no, from, next).await;
-    }
+    outcome::goes_on(&shop, &form.visit, &no, form.fields.text_of(), next).await;
     let Posted { visit, mut fields, .. } = form;
     fields.set("form_id", &next.to_string());
     let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: None };

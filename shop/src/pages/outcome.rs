@@ -125,8 +125,8 @@ pub(super) async fn keep(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> O
 }
 
 /// Text that was typed in one form goes on in another. If that cannot be noted, it is called unsaved for a day.
-pub(super) async fn goes_on(shop: &Shop, visit: &Visit, no: &OrderNo, from: FormId, to: FormId) {
-    if from != to
+pub(super) async fn goes_on(shop: &Shop, visit: &Visit, no: &OrderNo, from: Option<FormId>, to: FormId) {
+    if let Some(from) = from.filter(|from| *from != to)
         && let Err(error) = shop.move_text(&visit.member, no, from, Some(to)).await
     {
         tracing::warn!(error = &error as &dyn std::error::Error, "where a text goes on could not be noted");

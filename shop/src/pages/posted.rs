@@ -161,11 +161,6 @@ impl Posted {
         if self.fields.has("next-form") { self.parse("next-form") } else { self.form_id() }
     }
 
-    /// The form in which its text was typed, if it is not this one.
-    pub(crate) fn text_of(&self) -> Option<FormId> {
-        self.fields.text(if self.fields.has("text-of") { "text-of" } else { "form_id" }).parse().ok()
-    }
-
     /// The lock id of this person's form in this browser, which the session is about to acquire.
     pub(crate) fn lock_id_to_open(&self, shop: &Shop, form: FormId) -> LockId {
         let id = self.key.lock_id(self.visit.member.id().as_str(), form);

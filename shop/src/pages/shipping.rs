@@ -43,7 +43,7 @@ struct ShippingPage {
     url: String,
     version: VersionToken<Order>,
     form_id: FormId,
-    /// The form in which its text was typed.
+    /// The form whose text it is, if that is another one.
     text_of: Option<FormId>,
     /// The secret of the lease that the first change acquires.
     lid: String,
@@ -85,17 +85,14 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     let form = form.with_kept(&shop, &no).await?;
     let (id, version, opened) = (form.lock_id()?, form.version()?, both::opened(&form)?);
     let once = form.once(opened.is_none().then(|| version.version()))?;
-    let text_of = form.text_of();
     let Posted { visit, fields, .. } = form;
-    if let Some(from) = text_of {
-        outcome::goes_on(&shop, &visit, &no, from, once.form).await;
-    }
+    outcome::goes_on(&shop, &visit, &no, fields.text_of(), once.form).await;
     let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields, kept: None };
     let read = if fields.has("edit-first") { Err(Vec::new()) } else { read_shipping(visit.frame.t, &fields) };
     let Ok(info) = read else {
         let mut fields = fields.clone();
         if let Ok(Some((form, _))) = goes_on(&shop, &visit, &fields, &key).await {
-            outcome::goes_on(&shop, &visit, &no, once.form, form).await;
+            outcome::goes_on(&shop, &visit, &no, Some(once.form), form).await;
             fields.set("form_id", &form.to_string());
         }
         let seen = Some(outcome::typed_on(&shop, &visit, &no, once.form, version).await);
@@ -216,7 +213,7 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
         kind: Kind::Shipping,
         version,
         form_id,
-        text_of: fields.text("form_id").parse().ok().filter(|of| *of != form_id),
+        text_of: fields.text_of().filter(|of| *of != form_id),
         lid,
         at_once: shop.acquire() == Acquire::OnOpen,
         inputs: shipping_inputs(style, if is_blank { &own } else { fields }, &base),

@@ -10,7 +10,7 @@ use crate::texts::{Html, Lang, field_label};
 pub(super) struct Unsaved {
     /// The names of the forms, as in `data-tenure-form`, separated by `|`: an order number may contain anything but that.
     pub(super) forms: String,
-    /// The address that is told what is dropped.
+    /// The address to which the script posts what is dropped.
     pub(super) text: String,
     /// The names of fields, and their labels.
     pub(super) labels: Vec<(String, Html)>,

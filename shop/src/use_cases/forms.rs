@@ -61,9 +61,11 @@ impl Kept {
         id.parse().ok()
     }
 
-    /// As it is stored.
+    /// As it is stored, and where its text goes on.
     fn of(row: KeptRow) -> Option<Self> {
-        Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })
+        let mut fields: Vec<(String, String)> = serde_json::from_str(&row.fields).ok()?;
+        fields.extend(row.form.map(|form| ("text-of".to_owned(), form)));
+        Some(Kept { fields, what: row.what })
     }
 }
 
