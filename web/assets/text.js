@@ -26,11 +26,16 @@ const now = (field) => (field.options ? chosen(field, "selected") : isTick(field
 const saved = new WeakMap();
 for (const field of document.querySelectorAll("input[type=hidden][data-tenure-text]:not([data-base])")) saved.set(field, field.value);
 
+const rendered = (field) => (field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue);
+
+/** Nobody typed here: the server has this text. Of an editor's hidden field that is not known. */
+const isAsRendered = (form) => fields(form).every((field) => field.type !== "hidden" && `${now(field)}` === `${rendered(field)}`);
+
 /** The aggregate's value: the rendered value, unless the page was rendered with other text (then data-base has it). */
 function base(field) {
 	if (saved.has(field)) return saved.get(field);
 	if ("base" in field.dataset) return isTick(field) ? field.dataset.base === "true" : field.dataset.base;
-	return field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue;
+	return rendered(field);
 }
 
 function read(form, of) {
@@ -143,7 +148,7 @@ export function keepText(element, onWrite, onKeep) {
 
 	const draftOf = (text) => ({
 		key, at: Date.now(), page: here, person, form: form_key, form_id: form_id(), version: version(),
-		base: read(form, base), typed: text, sent: isSent, ...(savedAs?.of === form_id() && savedAs.next),
+		base: read(form, base), typed: text, sent: isSent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
 	});
 
 	function save() {
@@ -274,6 +279,8 @@ export function keepText(element, onWrite, onKeep) {
 			isQuiet = true;
 			remove({ key });
 		}
+		// Nobody typed here, and another tab has saved that text, or goes on with it.
+		if (changed === key && !newValue) isQuiet ||= isAsRendered(form);
 		if (!offer || changed !== offer.key || newValue) return;
 		shown = "";
 		wait(false);
@@ -304,9 +311,9 @@ export function keepText(element, onWrite, onKeep) {
 		rebase(values, next) {
 			close();
 			store(() => (localStorage[SAVED] = form_id()));
-			// Nor is the same text unsaved in another tab.
+			// Nor is the same text unsaved in another tab, or text that was only looked at there: the server has that.
 			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;
-			mine().filter((draft) => Object.entries(draft.typed).every(isSaved)).forEach(remove);
+			mine().filter((draft) => draft.seen || Object.entries(draft.typed).every(isSaved)).forEach(remove);
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			isClosed = !restore;
 			each(form, values, (field, value) => saved.set(field, value));

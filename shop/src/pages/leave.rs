@@ -9,18 +9,18 @@ use super::posted::{Answer, Posted};
 use super::{order_url, refusal};
 use crate::use_cases::Shop;
 
-/// POST /orders/{no}/leave: ends the lease, and drops the form's text that was refused. A page on which that cannot be saved names no form:
-/// it stays.
+/// POST /orders/{no}/leave: ends the lease, and drops the form's text that was refused, also the text of an ended form with which it was
+/// drawn. A page on which the text cannot be saved names no form: the text stays.
 pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let (frame, member) = (&form.visit.frame, &form.visit.member);
     let id = form.lock_id()?;
-    let text = if form.fields.has("form_id") { Some(form.form_id()?) } else { None };
+    let texts = if form.fields.has("form_id") { [Some(form.form_id()?), form.fields.text_of()] } else { [None; 2] };
     let failed = |why| refusal::plain(frame.clone(), why);
     let was_held = shop.leave(member, &id).await.map_err(failed)?;
-    let dropped = match text {
-        Some(text) => shop.move_text(member, &no, text, None).await.map_err(failed)?,
-        None => false,
-    };
+    let mut dropped = false;
+    for text in texts.into_iter().flatten() {
+        dropped |= shop.move_text(member, &no, text, None).await.map_err(failed)?;
+    }
     let mut response = Sent::done(order_url(&no)).answer(frame.script);
     let flash = if was_held { Some(Flash::Left) } else { dropped.then_some(Flash::Dropped) };
     if let Some(flash) = flash {

@@ -112,6 +112,20 @@ async fn broken_lock_does_not_save_and_keeps_the_text() {
 }
 
 #[tokio::test]
+async fn text_of_an_ended_form_is_dropped_with_the_form_in_which_it_went_on() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = open(&minji).await.with("message", "문 앞에");
+    let refused = minji.submit(form.with("address.postal_code", "")).await;
+    begin(&minji, &refused.is(422).form(SHIPPING)).await;
+    park.submit(park.get("/locks").await.form("/locks/break").with("reason", "지금 포장합니다")).await.is(200);
+    minji.get("/orders/2026-000300").await.says("What you sent at");
+    let reloaded = minji.get(&refused.path).await;
+    let left = minji.submit(reloaded.is(422).form(LEAVE)).await;
+    assert!(!left.is(200).html.contains("What you sent at"));
+}
+
+#[tokio::test]
 async fn expired_lock_that_nobody_claimed_saves_by_the_version() {
     for is_claimed in [false, true] {
         let server = Server::start().await;
