@@ -113,6 +113,8 @@ fn values_out_of_range_are_refused_with_the_reason() {
         (Value::Real(f64::INFINITY), "inf is no number"),
         (Value::Date("2026-02-29".into()), "`2026-02-29` is no date"),
         (Value::Invalid(Kind::Time, "no such time".into()), "no such time"),
+        (Value::Text("a\0b".into()), "it contains a NUL character"),
+        (Value::Json(serde_json::json!({"notes": ["a\0b"]})), "it contains a NUL character"),
     ] {
         let refused = value.check(value.kind()).unwrap_err();
         assert!(refused.starts_with(reason), "{refused}");
