@@ -86,6 +86,16 @@ fn value_is_shown_as_a_form_shows_it() {
 }
 
 #[test]
+fn hexadecimal_digits_are_read_as_the_bytes_that_they_show() {
+    let bytes: Vec<u8> = (0..=255).collect();
+    assert_eq!(from_hex(&hex(&bytes)), Some(bytes));
+    assert_eq!(
+        [from_hex(""), from_hex("0"), from_hex("0g"), from_hex("7F")],
+        [Some(vec![]), None, None, Some(vec![127])]
+    );
+}
+
+#[test]
 fn text_is_read_as_the_kind_of_its_column() {
     use Kind::{Bool, Bytes, Date, DateTime, Decimal, Integer, Json, Real, Text, Time, Timestamp, Uuid};
     for value in one_of_each_kind() {
