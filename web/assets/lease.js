@@ -20,7 +20,8 @@ const IDLE_MS = 120000; // An idle person is asked this long before the end.
 const clocks = () => [performance.now(), Date.now()];
 const since = (then) => Math.max(0, ...clocks().map((at, i) => at - then[i]));
 
-export function keepLease(element) {
+/** `onAnswer` is called with the time of each request that the server answered: its person is signed in. */
+export function keepLease(element, onAnswer) {
 	const form = bare(element);
 	const { acquire, beat, release, heartbeatMs = 60000, expiresInMs, idleInMs = Infinity, person } = form.dataset;
 	const main = form.closest("main") ?? document.body;
@@ -108,6 +109,7 @@ export function keepLease(element) {
 		if (isRestored && (status === 401 || code === "other-person")) return location.reload();
 		form.hidden = isRestored = false;
 		if (status === 200) {
+			onAnswer(sent[1]);
 			hear(answer, sent, idleMs);
 			return true;
 		}
@@ -276,7 +278,6 @@ export function keepLease(element) {
 		document.addEventListener(type, use, { capture: true, passive: true });
 	for (const type of ["visibilitychange", "resume"]) document.addEventListener(type, wake);
 	for (const type of ["online", "focus"]) addEventListener(type, wake);
-	document.addEventListener("visibilitychange", () => document.hidden || use());
 	addEventListener("pageshow", (event) => {
 		if (!event.persisted) return;
 		claim();

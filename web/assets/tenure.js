@@ -14,7 +14,7 @@ const open = [];
 for (const form of all("form[data-tenure-form]")) {
 	let lease;
 	const text = keepText(form, () => lease?.begin(), (isKept) => lease?.keeps(isKept));
-	lease = keepLease(form);
+	lease = keepLease(form, text.signedIn);
 	saveFrom(form, lease, text);
 	open.push({ form, lease, text });
 }

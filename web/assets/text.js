@@ -118,17 +118,17 @@ addEventListener("click", (event) => {
 	if (link && !isElsewhere(event, link)) store(() => (sessionStorage[AGAIN] = link.pathname));
 });
 
-let isErased = false;
+let erasedAt = 0; // 0: not.
 
 export function erase(person) {
-	isErased = true;
+	erasedAt = Date.now();
 	store(() => sessionStorage.removeItem(LEFT));
 	draftsOf(person).forEach(remove);
 	store(() => (localStorage[ERASED] = Date.now()));
 }
 
-// Another tab signed out: this one does not write its text again, until there is a key.
-addEventListener("storage", ({ key }) => (isErased ||= key === ERASED));
+// Another tab signed out: this one does not write its text again, until there is a key, or its person is signed in again.
+addEventListener("storage", ({ key }) => key === ERASED && (erasedAt = Date.now()));
 
 /**
  * Keeps the text of this form, if it can be restored. `onWrite` is called after a draft was put into the fields, and `onKeep` with
@@ -152,7 +152,7 @@ export function keepText(element, onWrite, onKeep) {
 	});
 
 	function save() {
-		if (isErased || isClosed || isQuiet) return;
+		if (erasedAt || isClosed || isQuiet) return;
 		const text = typed(form);
 		if (text) onKeep?.(Boolean(put(draftOf(text))));
 		else remove({ key });
@@ -264,7 +264,8 @@ export function keepText(element, onWrite, onKeep) {
 	const keep = spaced(save);
 	addEventListener("input", ({ target }) => {
 		if (!isIn(element, target)) return;
-		isErased = isSent = isQuiet = false;
+		erasedAt = 0;
+		isSent = isQuiet = false;
 		// It is edited further: what came back is not there to be dropped any more.
 		if (shown === "back") {
 			shown = "";
@@ -323,6 +324,12 @@ export function keepText(element, onWrite, onKeep) {
 		},
 		/** It is another form from here on. */
 		save,
+		/** Its person was signed in when this was asked. */
+		signedIn(askedAt) {
+			if (!erasedAt || askedAt <= erasedAt) return;
+			erasedAt = 0;
+			save();
+		},
 		/** A save is in flight: no draft is offered meanwhile. */
 		wait,
 		/** It is left without saving. */

@@ -308,6 +308,7 @@ async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
         minji.sign_in("minji").await;
         minji.turns_to_tab(0).await;
         minji.sees(&format!("{form}[data-tenure-state=free]")).await;
+        assert_eq!(minji.drafts().await, 1, "she is signed in again, so that signing out asks for it");
         let said = minji.reads("[data-tenure-status]").await;
         assert!(said.contains("go on typing, and it is yours again"), "{said}");
         // What was just answered need not be asked again for five seconds.

@@ -43,8 +43,8 @@ struct ConflictPage {
     /// For the form: `actual` as a token.
     version: String,
     now_heading: Html,
-    /// Those whose changes mine has met, the latest first.
-    others: Vec<Owner>,
+    /// Those who saved since the form was opened, the latest first.
+    savers: Vec<Owner>,
     opened_known: bool,
     has_mine: bool,
     /// Whether there is a change that can be made on the current version.
@@ -130,13 +130,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let state = state(&frame, conflict, &rows, rule.is_some());
     let applies = state != "CP-3" && (!has_mine || rows.iter().any(Row::applies));
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
-    let others = others(&frame, conflict, if is_note { &[] } else { &view.changes });
-    let mut said = said(&frame, conflict, state, has_mine, is_note, both.is_some());
-    if let [_, before @ ..] = &others[..]
-        && !before.is_empty()
-    {
-        said.insert(1, t.also_by(t.names(&before.iter().map(|by| by.name.clone()).collect::<Vec<_>>())));
-    }
+    let savers = savers(conflict, if is_note { &[] } else { &view.changes });
+    let mut said = said(&frame, conflict, state, &savers, has_mine, is_note, both.is_some());
     if attempt.fields.has("apply") && both.is_none() {
         said.push(t.choices_kept().into());
     }
@@ -144,7 +139,10 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         said.push(if applies { t.line_removed_rest().into() } else { t.line_removed().into() });
     }
     let now_heading = match &conflict.changed {
-        Some(Change { by: Some(by), at, .. }) => t.now_by(t.who(by, frame.is_me(by)), frame.at(*at)),
+        // Of several, each saved some of the fields.
+        Some(Change { by: Some(by), at, .. }) if savers.len() == 1 => {
+            t.now_by(t.who(by, frame.is_me(by)), frame.at(*at))
+        }
         _ => t.now_short().into(),
     };
     if !has_mine {
@@ -196,7 +194,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         said,
         rule,
         now_heading,
-        others,
+        savers,
         opened_known: conflict.opened_known,
         has_mine,
         applies,
@@ -229,16 +227,16 @@ fn rule(t: Lang, what: What, state: OrderState) -> Option<Html> {
     Some(t.refusal(&refusal))
 }
 
-/// Those who saved since the form was opened, except the viewer; the latest first, each once.
-fn others(frame: &Frame, conflict: &VersionConflict, changes: &[Change]) -> Vec<Owner> {
+/// Those who saved since the form was opened; the latest first, each once.
+fn savers(conflict: &VersionConflict, changes: &[Change]) -> Vec<Owner> {
     let met = changes.iter().filter(|change| change.version > conflict.expected);
-    let mut others: Vec<Owner> = Vec::new();
+    let mut savers: Vec<Owner> = Vec::new();
     for by in conflict.changed.iter().chain(met).filter_map(|change| change.by.as_ref()) {
-        if !frame.is_me(by) && others.iter().all(|other| other.id != by.id) {
-            others.push(by.clone());
+        if savers.iter().all(|other| other.id != by.id) {
+            savers.push(by.clone());
         }
     }
-    others
+    savers
 }
 
 /// The state of this conflict page.
@@ -261,6 +259,7 @@ fn said(
     frame: &Frame,
     conflict: &VersionConflict,
     state: &str,
+    savers: &[Owner],
     has_mine: bool,
     is_note: bool,
     both_fit: bool,
@@ -272,19 +271,23 @@ fn said(
         None if is_note => t.note_changed_since().into(),
         None => t.changed_since().into(),
     };
+    let (mine, others): (Vec<_>, Vec<_>) = savers.iter().skip(1).partition(|by| frame.is_me(by));
+    let names: Vec<_> = others.iter().map(|by| by.name.clone()).collect();
+    let mut said = vec![first];
+    said.extend((state == "CP-11").then(|| t.yourself_elsewhere().into()));
+    said.extend((!names.is_empty()).then(|| t.also_by(t.names(&names))));
+    said.extend((!mine.is_empty()).then(|| t.also_by_you().into()));
     if both_fit {
-        let whose = (state == "CP-11").then(|| t.yourself_elsewhere().into());
-        return [first].into_iter().chain(whose).chain([t.both_fit().into()]).collect();
+        said.push(t.both_fit().into());
+        return said;
     }
-    let second = if has_mine { t.nothing_lost() } else { t.nothing_lost_command() };
-    let mut said = vec![first, second.into()];
+    said.push(if has_mine { t.nothing_lost() } else { t.nothing_lost_command() }.into());
     let third = match state {
         "CP-1" if has_mine => Some(t.disjoint()),
         "CP-2" => Some(t.overlap()),
         "CP-3" => Some(t.identical()),
         "CP-6" if is_note => Some(t.note_opened_unknown()),
         "CP-6" => Some(t.opened_unknown()),
-        "CP-11" => Some(t.yourself_elsewhere()),
         _ => None,
     };
     said.extend(third.map(Html::from));

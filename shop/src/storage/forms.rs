@@ -50,7 +50,8 @@ pub(crate) struct SavedRow {
     pub(crate) saved_at: i64,
 }
 
-/// Keeps it, and deletes all but the latest `most` of this member.
+/// Keeps it, and deletes all but `most` of this member: first what was dropped, and what the same form was sent with before, the oldest
+/// first.
 ///
 /// # Errors
 /// [`Error::Database`] when the database failed; nothing was kept.

@@ -178,10 +178,16 @@ pub(super) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Er
 const KEEP_FORM: &str = "
     insert into kept_form (id, member, about, what, form, fields, kept_at) values (?, ?, ?, ?, ?, ?, ?)";
 
-/// All but the latest few of this member.
+/// All but a few of this member: what nobody goes on with goes first.
 const DROP_OLDEST: &str = "
     delete from kept_form where member = ? and id not in (
-        select id from (select id from kept_form where member = ? order by kept_at desc, id desc limit ?) latest)";
+        select id from (
+            select k.id from kept_form k where k.member = ?
+            order by k.dropped or exists (
+                select 1 from kept_form n where n.member = k.member and n.form = k.form
+                    and (n.kept_at > k.kept_at or n.kept_at = k.kept_at and n.id > k.id)),
+                k.kept_at desc, k.id desc
+            limit ?) latest)";
 
 pub(super) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Result<(), Error> {
     let mut tx = db.begin().await?;

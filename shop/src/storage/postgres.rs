@@ -163,10 +163,16 @@ pub(super) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Er
 const KEEP_FORM: &str = "
     insert into kept_form (id, member, about, what, form, fields, kept_at) values ($1, $2, $3, $4, $5, $6, $7)";
 
-/// All but the latest few of this member.
+/// All but a few of this member: what nobody goes on with goes first.
 const DROP_OLDEST: &str = "
     delete from kept_form where member = $1 and id not in (
-        select id from (select id from kept_form where member = $2 order by kept_at desc, id desc limit $3) latest)";
+        select id from (
+            select k.id from kept_form k where k.member = $2
+            order by k.dropped or exists (
+                select 1 from kept_form n where n.member = k.member and n.form = k.form
+                    and (n.kept_at > k.kept_at or n.kept_at = k.kept_at and n.id > k.id)),
+                k.kept_at desc, k.id desc
+            limit $3) latest)";
 
 pub(super) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Result<(), Error> {
     let mut tx = db.begin().await?;

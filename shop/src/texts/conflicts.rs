@@ -25,6 +25,7 @@ texts! {
         "Meanwhile it was saved once more. What you chose before is kept; only what changed again is asked again.",
         "그사이 한 번 더 저장되었습니다. 앞서 선택한 값은 그대로이며, 다시 바뀐 항목만 다시 묻습니다.";
     also_by(names): "Before that, {names} saved as well.", "그 전에 {names}도 저장했습니다.";
+    also_by_you: "Before that, you saved as well, in another tab or on another device.", "그 전에 다른 탭이나 다른 기기에서 직접 저장하신 것도 있습니다.";
     choices_one: "1 field to decide", "1개 항목에서 값을 선택해야 합니다";
     choices_many(count): "{count} fields to decide", "{count}개 항목에서 값을 선택해야 합니다";
     choices_left: "{left} of {all} still to decide", "{all}개 중 {left}개를 더 선택해야 합니다";
@@ -75,8 +76,8 @@ texts! {
     leave_as_is: "Leave the order as it is", "주문 그대로 두기";
     cannot_apply: "Yours cannot be applied on top.", "이제 이 변경은 저장할 수 없습니다.";
     gone_line:
-        "This product is not in the order any more. Add it again if it is still wanted.",
-        "주문에서 빠진 상품입니다. 필요하면 다시 추가하세요.";
+        "This product is not in the order any more. If it is still wanted, add it again, or ask for it.",
+        "주문에서 빠진 상품입니다. 필요하면 다시 추가하거나 요청하세요.";
     gone_title(no): "Order {no}: it is not there any more", "주문 {no}: 더 이상 없습니다";
     gone_what: "It was deleted after you had opened it, so nothing could be saved.", "열어 두신 사이에 삭제되어 저장할 수 없습니다.";
 }

@@ -12,8 +12,8 @@ use super::{Refusal, Shop};
 use crate::domain::{Member, OrderNo};
 use crate::storage::{self, KeptRow, SavedRow, TextOf, UnsavedRow};
 
-/// The maximum number of kept forms per member. The oldest are deleted first.
-const MOST_KEPT: i64 = 20;
+/// The maximum number of kept forms per member.
+const MOST_KEPT: i64 = 50;
 /// The maximum bytes kept of one form. A longer one is shown only in the response itself.
 const LONGEST_KEPT: usize = 64 * 1024;
 /// How long refused forms are kept, in seconds.

@@ -182,17 +182,20 @@ async fn kept_text_is_visible_only_to_its_author_and_order() {
 }
 
 #[tokio::test]
-async fn only_the_latest_refused_forms_are_stored() {
+async fn only_the_latest_refused_forms_are_stored_and_a_form_that_is_sent_again_counts_once() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
+    let other = minji.get(SHIPPING).await.form(SHIPPING).with("receiver.name", "");
+    let other = minji.submit(other.with("message", "first")).await.is(422).path.clone();
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("receiver.name", "");
     let mut pages = Vec::new();
-    for round in 0..22 {
+    for round in 0..52 {
         pages.push(minji.submit(form.clone().with("message", &format!("{round}"))).await.is(422).path.clone());
     }
     minji.get(&pages[0]).await.is(404);
-    minji.get(&pages[1]).await.is(404);
-    assert_eq!(minji.get(&pages[2]).await.is(422).form(SHIPPING).value("message"), "2");
+    minji.get(&pages[2]).await.is(404);
+    assert_eq!(minji.get(&pages[3]).await.is(422).form(SHIPPING).value("message"), "3");
+    assert_eq!(minji.get(&other).await.is(422).form(SHIPPING).value("message"), "first");
 }
 
 #[tokio::test]

@@ -52,6 +52,27 @@ async fn changes_of_different_fields_are_merged_with_one_button() {
 }
 
 #[tokio::test]
+async fn a_comparison_with_two_savers_names_both_and_gives_no_field_to_one() {
+    for is_last in [true, false] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        let hers = address_form(&minji).await.with("message", "mine");
+        for is_hers in [!is_last, is_last] {
+            let (who, field) = if is_hers { (&minji, "address.line2") } else { (&park, "message") };
+            who.submit(address_form(who).await.with(field, "since")).await.is(200);
+        }
+        let conflict = minji.submit(hers).await;
+        let said = if is_last {
+            "You changed the shipping details"
+        } else {
+            "Before that, you saved as well, in another tab or on another device."
+        };
+        conflict.is(409).says(said).says("박서연");
+        assert!(!conflict.text().contains("Now ("), "{}", conflict.text());
+    }
+}
+
+#[tokio::test]
 async fn in_korean_as_well() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);

@@ -105,6 +105,14 @@ fn unknown_line_is_named_by_its_product() {
 }
 
 #[test]
+fn typed_change_of_a_line_that_is_gone_names_its_product() {
+    let typed = fields(&[("quantity-1", "1"), ("quantity-2", "5")]);
+    let rows = typed_rows(Lang::En, &order(&[(1, 1)]), Some(&order(&[(1, 1), (2, 3)])), &typed);
+    let told: Vec<_> = rows.iter().map(|row| (row.label.plain(), row.gone)).collect();
+    assert_eq!(told, [("Quantity of 차".to_owned(), true)]);
+}
+
+#[test]
 fn own_removed_line_can_be_restored() {
     let typed = fields(&[("quantity-1", "1"), ("quantity-2", "3"), ("remove-2", "on")]);
     let mine = vec![("lines[2].quantity", number(3), number(4), None)];
