@@ -34,6 +34,8 @@ async fn an_idle_person_is_asked_and_any_key_continues() {
             .waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.includes('{told}')"))
             .await;
         minji.photo(&format!("{language}-idle")).await;
+        minji.looks_away_and_back().await;
+        assert!(minji.reads("[data-tenure-status]").await.contains(told), "a page that is only looked at is idle");
         minji.presses("twice").await;
         minji
             .waits_until(&format!("!document.querySelector('[data-tenure-status]').textContent.includes('{told}')"))
