@@ -249,8 +249,9 @@ export function keepLease(element, onAnswer) {
 		if (!isHeld && acquire) ask("take");
 	}
 
-	function edit({ target, isTrusted }) {
-		if (isTrusted) use();
+	function edit({ target, type, isTrusted }) {
+		// A `change` comes when the field loses the focus, with the tab, too.
+		if (isTrusted && type === "input") use();
 		if (!isIn(element, target)) return;
 		last = target;
 		isPinned = false;
