@@ -182,7 +182,7 @@ async fn kept_text_is_visible_only_to_its_author_and_order() {
 }
 
 #[tokio::test]
-async fn only_the_latest_refused_forms_are_stored_and_a_form_that_is_sent_again_counts_once() {
+async fn only_the_latest_refused_forms_are_stored_and_one_sent_again_counts_once() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let other = minji.get(SHIPPING).await.form(SHIPPING).with("receiver.name", "");
