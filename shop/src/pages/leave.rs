@@ -14,11 +14,12 @@ use crate::use_cases::Shop;
 pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let (frame, member) = (&form.visit.frame, &form.visit.member);
     let id = form.lock_id()?;
-    let texts = if form.fields.has("form_id") { [Some(form.form_id()?), form.fields.text_of()] } else { [None; 2] };
+    let own = if form.fields.has("form_id") { Some(form.form_id()?) } else { None };
+    let ended = form.fields.text_of().filter(|ended| Some(*ended) != own);
     let failed = |why| refusal::plain(frame.clone(), why);
     let was_held = shop.leave(member, &id).await.map_err(failed)?;
     let mut dropped = false;
-    for text in texts.into_iter().flatten() {
+    for text in own.into_iter().chain(ended) {
         dropped |= shop.move_text(member, &no, text, None).await.map_err(failed)?;
     }
     let mut response = Sent::done(order_url(&no)).answer(frame.script);
