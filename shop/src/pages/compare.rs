@@ -184,14 +184,13 @@ fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
 /// The differences between the typed text and the current order. `opened` is the order that the text was typed on, if it is known: then
 /// what was not touched is not taken for a change.
 pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: &Fields) -> Vec<Row> {
-    let known = opened;
-    let opened = opened.map(|order| Fields::of_shipping(order.shipping()).with_lines(order.lines()));
+    let before = opened.map(|order| Fields::of_shipping(order.shipping()).with_lines(order.lines()));
     let is_untouched = |name: &str, mine: Option<&str>| {
-        opened.as_ref().is_some_and(|opened| mine.is_some() && opened.get(name) == mine)
+        before.as_ref().is_some_and(|before| mine.is_some() && before.get(name) == mine)
     };
     let row = |path: &str, now: Option<String>, mine: Option<String>, side, choice, gone| Row {
         // A line that is gone has its product in the order that the text was typed on.
-        label: label(t, path, if gone { known } else { Some(order) }),
+        label: label(t, path, if gone { opened } else { Some(order) }),
         opened: Cell::default(),
         now: Cell(now),
         mine: Cell(mine),
