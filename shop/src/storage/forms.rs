@@ -2,7 +2,8 @@
 
 use tenure::{Database, Error, Transaction, error::DatabaseError};
 
-use super::{mysql, on, postgres, sqlite};
+use super::failed;
+use super::sql::{Dialect, execute, read};
 
 /// The text of a refused form.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -50,13 +51,29 @@ pub(crate) struct SavedRow {
     pub(crate) saved_at: i64,
 }
 
+/// All but a few of this member: what nobody goes on with goes first.
+const DROP_OLDEST: &str = "
+    delete from kept_form where member = ? and id not in (
+        select id from (
+            select k.id from kept_form k where k.member = ?
+            order by k.dropped or exists (
+                select 1 from kept_form n where n.member = k.member and n.form = k.form
+                    and (n.kept_at > k.kept_at or n.kept_at = k.kept_at and n.id > k.id)),
+                k.kept_at desc, k.id desc
+            limit ?) latest)";
+
 /// Keeps it, and deletes all but `most` of this member: first what was dropped, and what the same form was sent with before, the oldest
 /// first.
 ///
 /// # Errors
 /// [`Error::Database`] when the database failed; nothing was kept.
 pub(crate) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Result<(), Error> {
-    on!(db, keep_form(db, form, most))
+    let KeptRow { id, member, about, what, form, fields, kept_at } = form;
+    let insert = "insert into kept_form (id, member, about, what, form, fields, kept_at) values (?, ?, ?, ?, ?, ?, ?)";
+    let mut tx = db.begin().await?;
+    execute!(db, tx, insert, (id, member, about, what, form, fields, kept_at))?;
+    execute!(db, tx, DROP_OLDEST, (member, member, most))?;
+    tx.commit().await
 }
 
 /// A form of this member that was kept after `since`.
@@ -69,7 +86,9 @@ pub(crate) async fn kept_form(
     member: &str,
     since: i64,
 ) -> Result<Option<KeptRow>, DatabaseError> {
-    on!(db, kept_form(db, id, member, since))
+    let text = "select id, member, about, what, form, fields, kept_at from kept_form
+                 where id = ? and member = ? and kept_at > ?";
+    read!(db, fetch_optional, text, (id, member, since))
 }
 
 /// The kept text of this member since then that was neither saved nor dropped, the latest first.
@@ -77,7 +96,12 @@ pub(crate) async fn kept_form(
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn unsaved_forms(db: &Database, member: &str, since: i64) -> Result<Vec<UnsavedRow>, DatabaseError> {
-    on!(db, unsaved_forms(db, member, since))
+    let text = "
+        select id, about, form, kept_at from kept_form k
+        where member = ? and kept_at > ? and form is not null and not dropped and not exists (
+            select 1 from saved_form s where s.form_id = k.form and s.member = k.member and s.saved_at >= k.kept_at)
+        order by kept_at desc, id desc";
+    read!(db, fetch_all, text, (member, since))
 }
 
 /// The text of a form goes on in another one; without one, it is dropped: it stays at its address, and is named nowhere. Returns whether
@@ -86,7 +110,12 @@ pub(crate) async fn unsaved_forms(db: &Database, member: &str, since: i64) -> Re
 /// # Errors
 /// [`Error::Database`] when the database failed; nothing was changed.
 pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>) -> Result<bool, Error> {
-    on!(db, move_text(db, text, to))
+    let update =
+        "update kept_form set form = coalesce(?, form), dropped = ? where member = ? and about = ? and form = ?";
+    let mut tx = db.begin().await?;
+    let moved = execute!(db, tx, update, (to, to.is_none(), text.member, text.about, text.form))?;
+    tx.commit().await?;
+    Ok(moved > 0)
 }
 
 /// Records, in the transaction of the save, that this form was saved.
@@ -94,15 +123,30 @@ pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn mark_saved(db: &Database, tx: &mut Transaction, form: &SavedRow) -> Result<(), DatabaseError> {
-    on!(db, mark_saved(tx, form))
+    let SavedRow { form_id, member, digest, version, made_on, saved_at } = form;
+    let insert =
+        "insert into saved_form (form_id, member, digest, version, made_on, saved_at) values (?, ?, ?, ?, ?, ?)";
+    let upsert = Dialect::of(db).upsert(insert, "form_id, member", &["digest", "version", "made_on"]);
+    execute!(db, tx, &upsert, (form_id, member, digest, version, made_on, saved_at)).map(drop)
 }
+
+/// InnoDB shows a commit before it is flushed. This commit flushes it too, so that no answer reports a save that a crash undoes.
+const FLUSH_SAVED_FORM: &str = "update saved_form set saved_at = saved_at + 1 where form_id = ? and member = ?";
 
 /// Whether this form of this member was saved.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Result<Option<SavedRow>, DatabaseError> {
-    on!(db, saved_form(db, form_id, member))
+    let text = "select form_id, member, digest, version, made_on, saved_at from saved_form
+                 where form_id = ? and member = ?";
+    let saved = read!(db, fetch_optional, text, (form_id, member))?;
+    if let (Some(_), Ok(mysql)) = (&saved, db.mysql()) {
+        let flush = sqlx::query(FLUSH_SAVED_FORM).bind(form_id).bind(member);
+        let flushed = flush.execute(mysql).await.map_err(failed)?;
+        return Ok(saved.filter(|_| flushed.rows_affected() == 1));
+    }
+    Ok(saved)
 }
 
 /// Deletes older ones.
@@ -110,5 +154,9 @@ pub(crate) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Re
 /// # Errors
 /// [`Error::Database`]; the rest is deleted next time.
 pub(crate) async fn sweep_forms(db: &Database, before: i64) -> Result<(), Error> {
-    on!(db, sweep_forms(db, before))
+    let mut tx = db.begin().await?;
+    for delete in ["delete from kept_form where kept_at <= ?", "delete from saved_form where saved_at <= ?"] {
+        execute!(db, tx, delete, (before))?;
+    }
+    tx.commit().await
 }

@@ -1,6 +1,13 @@
-//! The list of orders: its filters are the same on each database.
+//! The list of orders, and how orders and their notes are now.
 
-use sqlx::{Encode, QueryBuilder, Type};
+use jiff::Timestamp;
+use tenure::aggregate::value::Value;
+use tenure::{Database, Version, error::DatabaseError};
+
+use super::sql::{Dialect, list, read};
+use super::value;
+use crate::domain::{MemberId, OrderNo, OrderState};
+use crate::use_cases::OrderRow;
 
 /// What a list shows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,46 +46,101 @@ impl Sort {
     }
 }
 
-/// A page of a list: its first row, and how many rows.
-pub(super) type PageOf = (u32, u32);
+/// Counts orders.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn count_orders(db: &Database, asked: &Asked<'_>) -> Result<u64, DatabaseError> {
+    let (text, values) = select(Dialect::of(db), "count(*)", asked, None);
+    let (count,): (i64,) = read!(db, fetch_one, &text, (), values)?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
 
-/// The statement of a list; without a page, in no order.
-pub(super) fn select<'a, D: sqlx::Database>(columns: &str, asked: &Asked<'a>, page: Option<PageOf>) -> QueryBuilder<D>
-where
-    String: Encode<'a, D> + Type<D>,
-    i64: Encode<'a, D> + Type<D>,
-{
-    let mut select = QueryBuilder::new(format!("select {columns} from orders where 1 = 1"));
+/// A page of them. A list decides nothing, so it is read without loading aggregates.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn list_orders(
+    db: &Database,
+    asked: &Asked<'_>,
+    limit: u32,
+    offset: u32,
+) -> Result<Vec<OrderRow>, DatabaseError> {
+    let dialect = Dialect::of(db);
+    let columns = format!("no, orderer_name, state, total, {} as placed_at, version", dialect.micros("placed_at"));
+    let (text, values) = select(dialect, &columns, asked, Some((offset, limit)));
+    let rows: Vec<Listed> = read!(db, fetch_all, &text, (), values)?;
+    rows.into_iter().map(Listed::order_row).collect()
+}
+
+/// The versions of these orders, with whom and in which state they are: one statement, without loading the aggregates.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub async fn orders_now(db: &Database, numbers: &[&str]) -> Result<Vec<OrderNow>, DatabaseError> {
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (places, numbers) = list(numbers);
+    let text = format!("select no, orderer, state, version from orders where no in ({places})");
+    let rows: Vec<OrderNowRow> = read!(db, fetch_all, &text, (), numbers)?;
+    let now = |row: OrderNowRow| {
+        Ok(OrderNow {
+            no: value("no", Value::Text(row.no))?,
+            orderer: value("orderer", Value::Text(row.orderer))?,
+            state: value("state", Value::Text(row.state))?,
+            version: Version::new(row.version).map_err(DatabaseError::other)?,
+        })
+    };
+    rows.into_iter().map(now).collect()
+}
+
+/// The versions of the notes on these orders, as far as there are notes: one statement.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub async fn notes_now(db: &Database, numbers: &[&str]) -> Result<Vec<(String, Version)>, DatabaseError> {
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (places, numbers) = list(numbers);
+    let text = format!("select order_no, version from order_note where order_no in ({places})");
+    let rows: Vec<(String, i64)> = read!(db, fetch_all, &text, (), numbers)?;
+    let note = |(no, version)| Ok((no, Version::new(version).map_err(DatabaseError::other)?));
+    rows.into_iter().map(note).collect()
+}
+
+/// The text of a list, and its values; without a page (its first row, and how many rows), in no order.
+fn select(dialect: Dialect, columns: &str, asked: &Asked<'_>, page: Option<(u32, u32)>) -> (String, Vec<String>) {
+    let mut text = format!("select {columns} from orders where 1 = 1");
+    let mut values = Vec::new();
     for (column, value) in [("orderer", asked.orderer), ("state", asked.state)] {
         if let Some(value) = value {
-            select.push(format!(" and {column} = ")).push_bind(value.to_owned());
+            text += &format!(" and {column} = ?");
+            values.push(value.to_owned());
         }
     }
     if let Some(search) = asked.search {
         // SQLite's `lower` knows the letters of ASCII alone.
-        let (is_like, pattern, end) = match D::NAME {
-            <sqlx::Sqlite as sqlx::Database>::NAME => ("glob", glob(search), ""),
-            _ => ("like", like(search), " escape '!'"),
+        let (condition, pattern) = match dialect {
+            Dialect::Sqlite => (" and (no glob ? or orderer_name glob ?)", glob(search)),
+            _ => (" and (lower(no) like ? escape '!' or lower(orderer_name) like ? escape '!')", like(search)),
         };
-        for (at, column) in ["no", "orderer_name"].into_iter().enumerate() {
-            let column = if end.is_empty() { column.to_owned() } else { format!("lower({column})") };
-            select.push(if at == 0 { " and (" } else { " or " }).push(format!("{column} {is_like} "));
-            select.push_bind(pattern.clone()).push(end);
-        }
-        select.push(")");
+        text += condition;
+        values.extend([pattern.clone(), pattern]);
     }
-    if let Some(among) = asked.among {
-        select.push(if among.is_empty() { " and 1 = 0" } else { " and no in (" });
-        let mut list = select.separated(", ");
-        for no in among {
-            list.push_bind(no.clone());
+    match asked.among {
+        Some([]) => text += " and 1 = 0",
+        Some(among) => {
+            text += &format!(" and no in ({})", vec!["?"; among.len()].join(", "));
+            values.extend_from_slice(among);
         }
-        select.push(if among.is_empty() { "" } else { ")" });
+        None => {}
     }
     if let Some((offset, limit)) = page {
-        select.push(format!(" order by {} limit {limit} offset {offset}", asked.sort.sql()));
+        text += &format!(" order by {} limit {limit} offset {offset}", asked.sort.sql());
     }
-    select
+    (text, values)
 }
 
 /// Contains this text, in upper or lower case.
@@ -98,6 +160,54 @@ fn glob(search: &str) -> String {
     format!("*{}*", search.chars().map(one).collect::<String>())
 }
 
+/// How an order is now.
+#[derive(Debug, Clone)]
+pub struct OrderNow {
+    /// Its number.
+    pub no: OrderNo,
+    /// The member who placed it.
+    pub orderer: MemberId,
+    /// Its state.
+    pub state: OrderState,
+    /// Its version.
+    pub version: Version,
+}
+
+/// Its row.
+#[derive(sqlx::FromRow)]
+struct OrderNowRow {
+    no: String,
+    orderer: String,
+    state: String,
+    version: i64,
+}
+
+/// A row of the list of orders.
+#[derive(sqlx::FromRow)]
+struct Listed {
+    no: String,
+    orderer_name: String,
+    state: String,
+    total: i64,
+    /// Microseconds since 1970.
+    placed_at: i64,
+    version: i64,
+}
+
+impl Listed {
+    fn order_row(self) -> Result<OrderRow, DatabaseError> {
+        Ok(OrderRow {
+            no: value("no", Value::Text(self.no))?,
+            orderer_name: self.orderer_name,
+            state: value("state", Value::Text(self.state))?,
+            total: value("total", Value::Integer(self.total))?,
+            placed_at: value::<Timestamp>("placed_at", Value::Timestamp(self.placed_at))?,
+            version: Version::new(self.version).map_err(DatabaseError::other)?,
+            editing: None,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,15 +222,14 @@ mod tests {
     fn a_statement_has_the_filters_that_were_asked_for() {
         let numbers = ["1".to_owned(), "2".to_owned()];
         let asked = Asked { state: Some("Shipped"), among: Some(&numbers), sort: Sort::Total, ..Asked::default() };
-        let all = select::<sqlx::Sqlite>("no", &asked, Some((50, 25)));
-        let sql = all.sql();
-        let sql = sql.as_str();
+        let (text, values) = select(Dialect::Sqlite, "no", &asked, Some((50, 25)));
         assert_eq!(
-            sql,
+            text,
             "select no from orders where 1 = 1 and state = ? and no in (?, ?) \
              order by orders.total desc, orders.placed_at desc, no desc limit 25 offset 50"
         );
+        assert_eq!(values, ["Shipped", "1", "2"]);
         let none = Asked { among: Some(&[]), ..Asked::default() };
-        assert!(select::<sqlx::Sqlite>("no", &none, None).sql().as_str().ends_with("where 1 = 1 and 1 = 0"));
+        assert!(select(Dialect::Sqlite, "no", &none, None).0.ends_with("where 1 = 1 and 1 = 0"));
     }
 }

@@ -4,7 +4,7 @@
 
 use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
-use super::{mysql, on, postgres, sqlite};
+use super::sql::{Dialect, execute, list, read};
 
 /// A session. Times are seconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -23,10 +23,10 @@ pub(crate) struct SessionRow {
 
 /// A session, and the version of its member.
 #[derive(sqlx::FromRow)]
-pub(super) struct SessionNowRow {
+struct SessionNowRow {
     #[sqlx(flatten)]
-    pub(super) session: SessionRow,
-    pub(super) member_version: i64,
+    session: SessionRow,
+    member_version: i64,
 }
 
 /// The limits of expired sessions and browsers: seconds since 1970.
@@ -37,13 +37,10 @@ pub(crate) struct Ended {
     pub(crate) browsers_before: i64,
 }
 
-/// The members whose password is the public one of the demo.
-///
-/// # Errors
-/// [`DatabaseError`] when the database failed.
-pub(crate) async fn demo_members(db: &Database) -> Result<Vec<String>, DatabaseError> {
-    on!(db, demo_members(db))
-}
+/// All but the latest few of this member.
+const DROP_SESSIONS: &str = "
+    delete from sign_in where member = ? and id not in (
+        select id from (select id from sign_in where member = ? order by started_at desc, id desc limit ?) latest)";
 
 /// Inserts a new session, and deletes all but the latest `most` of its member.
 ///
@@ -55,7 +52,9 @@ pub(crate) async fn insert_session(
     row: &SessionRow,
     most: i64,
 ) -> Result<(), DatabaseError> {
-    on!(db, insert_session(tx, row, most))
+    let values = "insert into sign_in (id, member, epoch, browser, started_at, seen_at) values (?, ?, ?, ?, ?, ?)";
+    execute!(db, tx, values, (&row.id, &row.member, row.epoch, &row.browser, row.started_at, row.seen_at))?;
+    execute!(db, tx, DROP_SESSIONS, (&row.member, &row.member, most)).map(drop)
 }
 
 /// The session with this id.
@@ -63,7 +62,8 @@ pub(crate) async fn insert_session(
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
-    on!(db, read_session(db, id))
+    let text = "select id, member, epoch, browser, started_at, seen_at from sign_in where id = ?";
+    read!(db, fetch_optional, text, (id))
 }
 
 /// Those of these sessions that exist, with the version of their member: one statement.
@@ -71,7 +71,15 @@ pub(crate) async fn read_session(db: &Database, id: &str) -> Result<Option<Sessi
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn sessions_now(db: &Database, ids: &[&str]) -> Result<Vec<(SessionRow, i64)>, DatabaseError> {
-    let rows: Vec<SessionNowRow> = if ids.is_empty() { Vec::new() } else { on!(db, sessions_now(db, ids))? };
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (places, ids) = list(ids);
+    let text = format!(
+        "select s.id, s.member, s.epoch, s.browser, s.started_at, s.seen_at, m.version as member_version
+           from sign_in s join member m on m.id = s.member where s.id in ({places})"
+    );
+    let rows: Vec<SessionNowRow> = read!(db, fetch_all, &text, (), ids)?;
     Ok(rows.into_iter().map(|row| (row.session, row.member_version)).collect())
 }
 
@@ -80,7 +88,9 @@ pub(crate) async fn sessions_now(db: &Database, ids: &[&str]) -> Result<Vec<(Ses
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn list_sessions(db: &Database, member: &str, epoch: i64) -> Result<Vec<SessionRow>, DatabaseError> {
-    on!(db, list_sessions(db, member, epoch))
+    let text = "select id, member, epoch, browser, started_at, seen_at from sign_in where member = ? and epoch = ?
+                 order by started_at desc, id desc";
+    read!(db, fetch_all, text, (member, epoch))
 }
 
 /// Records a use, if the session still exists.
@@ -88,7 +98,11 @@ pub(crate) async fn list_sessions(db: &Database, member: &str, epoch: i64) -> Re
 /// # Errors
 /// [`Error::Database`]; then nothing is recorded.
 pub(crate) async fn touch_session(db: &Database, id: &str, seen_at: i64, wait: Wait) -> Result<(), Error> {
-    on!(db, touch_session(db, id, seen_at, wait))
+    let mut tx = db.begin_within(wait).await?;
+    // Never an insert: a session that was ended in between stays ended.
+    let update = "update sign_in set seen_at = ? where id = ? and seen_at < ?";
+    execute!(db, tx, update, (seen_at, id, seen_at))?;
+    tx.commit().await
 }
 
 /// Ends a session of this member, and returns whether there was one.
@@ -96,7 +110,10 @@ pub(crate) async fn touch_session(db: &Database, id: &str, seen_at: i64, wait: W
 /// # Errors
 /// [`Error::Database`]; then it continues.
 pub(crate) async fn delete_session(db: &Database, id: &str, member: &str) -> Result<bool, Error> {
-    on!(db, delete_session(db, id, member))
+    let mut tx = db.begin().await?;
+    let deleted = execute!(db, tx, "delete from sign_in where id = ? and member = ?", (id, member))?;
+    tx.commit().await?;
+    Ok(deleted > 0)
 }
 
 /// Ends all sessions of this member, and forgets all their browsers.
@@ -104,8 +121,17 @@ pub(crate) async fn delete_session(db: &Database, id: &str, member: &str) -> Res
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn delete_sessions(db: &Database, tx: &mut Transaction, member: &str) -> Result<(), DatabaseError> {
-    on!(db, delete_sessions(tx, member))
+    for delete in ["delete from sign_in where member = ?", "delete from known_browser where member = ?"] {
+        execute!(db, tx, delete, (member))?;
+    }
+    Ok(())
 }
+
+/// All but the latest few of this member.
+const DROP_BROWSERS: &str = "
+    delete from known_browser where member = ? and browser not in (
+        select browser from (
+            select browser from known_browser where member = ? order by seen_at desc, browser desc limit ?) latest)";
 
 /// Records that the member has signed in in this browser, and deletes all but the latest `most`.
 ///
@@ -119,7 +145,10 @@ pub(crate) async fn remember_browser(
     seen_at: i64,
     most: i64,
 ) -> Result<(), DatabaseError> {
-    on!(db, remember_browser(tx, member, browser, seen_at, most))
+    let insert = "insert into known_browser (member, browser, seen_at) values (?, ?, ?)";
+    let upsert = Dialect::of(db).upsert(insert, "member, browser", &["seen_at"]);
+    execute!(db, tx, &upsert, (member, browser, seen_at))?;
+    execute!(db, tx, DROP_BROWSERS, (member, member, most)).map(drop)
 }
 
 /// Whether the member has signed in in this browser after `since`.
@@ -132,7 +161,9 @@ pub(crate) async fn knows_browser(
     browser: &str,
     since: i64,
 ) -> Result<bool, DatabaseError> {
-    on!(db, knows_browser(db, member, browser, since))
+    let text = "select exists (select 1 from known_browser where member = ? and browser = ? and seen_at > ?)";
+    let (knows,): (bool,) = read!(db, fetch_one, text, (member, browser, since))?;
+    Ok(knows)
 }
 
 /// Deletes expired ones.
@@ -140,5 +171,9 @@ pub(crate) async fn knows_browser(
 /// # Errors
 /// [`Error::Database`]; the rest stays, and is still not accepted.
 pub(crate) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Error> {
-    on!(db, sweep_sessions(db, ended))
+    let mut tx = db.begin().await?;
+    let delete = "delete from sign_in where started_at <= ? or seen_at <= ?";
+    execute!(db, tx, delete, (ended.started_before, ended.seen_before))?;
+    execute!(db, tx, "delete from known_browser where seen_at <= ?", (ended.browsers_before))?;
+    tx.commit().await
 }
