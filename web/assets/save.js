@@ -92,7 +92,7 @@ export function saveFrom(element, lease, text) {
 		if (answer?.next && answer.done) text.rebase(isNext ? sent : values(form), answer.version);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
 		if (answer?.next && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
-			if (!answer.done) text.sent();
+			if (!answer.done) text.sent(new FormData(element, submitter).get("next-form"));
 			lease.leave();
 			return go(answer.next);
 		}

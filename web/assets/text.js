@@ -142,12 +142,12 @@ export function keepText(element, onWrite, onKeep) {
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
-	let offer, shown, isSent, savedAs;
+	let offer, shown, isSent, nextForm, savedAs;
 	let isQuiet = false; // It was saved, or left: nothing is kept until there is another key.
 	let isClosed = !restore;
 
 	const draftOf = (text) => ({
-		key, at: Date.now(), page: here, person, form: form_key, form_id: form_id(), version: version(),
+		key, at: Date.now(), page: here, person, form: form_key, form_id: nextForm ?? form_id(), version: version(),
 		base: read(form, base), typed: text, sent: isSent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
 	});
 
@@ -266,6 +266,7 @@ export function keepText(element, onWrite, onKeep) {
 		if (!isIn(element, target)) return;
 		erasedAt = 0;
 		isSent = isQuiet = false;
+		nextForm = null;
 		// It is edited further: what came back is not there to be dropped any more.
 		if (shown === "back") {
 			shown = "";
@@ -300,12 +301,14 @@ export function keepText(element, onWrite, onKeep) {
 	});
 	if (restore) look();
 	// The page was drawn with text of a form that has ended.
-	if (hidden(form, "text-of")) tell(form.dataset.text, { form_id: hidden(form, "text-of"), "next-form": form_id() });
+	const textOf = form.elements.namedItem("text-of");
+	if ("ended" in (textOf?.dataset ?? {})) tell(form.dataset.text, { form_id: textOf.value, "next-form": form_id() });
 
 	return {
-		/** It was answered with another page, which has the text. */
-		sent() {
+		/** It was answered with another page, which has the text; and the form in which it goes on there, if that is another one. */
+		sent(next) {
 			isSent = true;
+			nextForm = next;
 			save();
 		},
 		/** These values were saved: what differs from them is the next change, of another form. */

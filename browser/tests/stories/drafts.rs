@@ -556,3 +556,33 @@ async fn text_that_is_saved_in_one_tab_is_unsaved_in_no_other() {
         assert!(!minji.reads("main").await.contains(ORDER));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_corrected_and_saved_in_another_tab_is_unsaved_in_no_other() {
+    for reloads_before in [false, true] {
+        let story = Story::begin().await;
+        let minji = story.person("minji").await;
+        is_refused(&minji, "Ring twice").await;
+        minji.opens_a_tab().await;
+        minji.goes_to(SHIPPING).await;
+        minji.clicks("[data-tenure-draft-restore]").await;
+        minji.sees("#shipping[data-tenure-state=refused]").await;
+        if reloads_before {
+            minji.turns_to_tab(0).await;
+            minji.reloads().await;
+            minji.sees("#shipping").await;
+            minji.turns_to_tab(1).await;
+        }
+        minji.clicks("[data-tenure-action=move]").await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.types("[name='address.postal_code']", "06236").await;
+        super::saves(&minji).await;
+        minji.turns_to_tab(0).await;
+        minji.reloads().await;
+        minji.sees("main[data-state=OE-20]").await;
+        assert!(minji.reads("main").await.contains("Ring twice"));
+        minji.goes_to("/orders?only=drafts").await;
+        assert!(!minji.reads("main").await.contains(ORDER), "before: {reloads_before}");
+        assert!(!named_by_the_server(&minji).await, "before: {reloads_before}");
+    }
+}

@@ -126,6 +126,34 @@ async fn text_of_an_ended_form_is_not_called_unsaved_once_it_is_saved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_met_another_editor_is_the_one_that_its_draft_offers() {
+    for way in ["save", "drop"] {
+        let story = Story::begin().await;
+        let minji = story.person("minji").await;
+        minji.has_a_quick_heart().await;
+        minji.edits_the_order().await;
+        minji.types("[name=message]", "Ring twice").await;
+        olivia_ends_the_editing(&story, "The parcel goes out now").await;
+        minji.sees("form[data-tenure-state=lost]").await;
+        let olivia = olivia_edits(&story).await;
+        minji.clicks("[data-tenure-action=again]").await;
+        minji.sees("main[data-state=LP-1]").await;
+        olivia.clicks("button[form=leave]").await;
+        olivia.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        minji.edits_the_order().await;
+        if way == "save" {
+            minji.clicks("[data-tenure-draft-restore]").await;
+            super::saves(&minji).await;
+            assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+        } else {
+            minji.clicks("[data-tenure-draft-discard]").await;
+            minji.goes_to(&format!("/orders/{ORDER}")).await;
+        }
+        assert!(!minji.reads("main").await.contains("was not saved"), "{way}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn reason_of_the_end_is_on_the_orders_page_for_who_was_away() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;

@@ -13,8 +13,11 @@ pub(crate) const NEW_LINE: [&str; 3] = ["new-product", "new-price", "new-quantit
 /// The value of a quantity field that removes the line.
 pub(crate) const REMOVE: &str = "remove";
 
+/// Of a kept form: the version that the form had saved before.
+pub(crate) const SAVED_BEFORE: &str = "saved-before";
+
 /// Fields of one page that are not typed text: never carried on to the next page.
-const OF_THE_PAGE: [&str; 18] = [
+const OF_THE_PAGE: [&str; 19] = [
     "csrf",
     "lid",
     "form_id",
@@ -33,6 +36,7 @@ const OF_THE_PAGE: [&str; 18] = [
     "password",
     "what",
     "text-of",
+    SAVED_BEFORE,
 ];
 
 /// Names of other form fields. Those of lines have a number as suffix.
@@ -178,7 +182,8 @@ impl Fields {
 
     /// The fields to keep: without the secrets, and without where the text was before.
     pub(crate) fn to_keep(&self) -> Pairs {
-        let is_left_out = |name: &str| ["csrf", "lid", "kept", "text-of"].contains(&name) || is_password(name);
+        let is_left_out =
+            |name: &str| ["csrf", "lid", "kept", "text-of", SAVED_BEFORE].contains(&name) || is_password(name);
         self.0.iter().filter(|(name, _)| !is_left_out(name)).cloned().collect()
     }
 

@@ -8,7 +8,7 @@ use tenure::{LockId, VersionToken};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
 
-use super::fields::{Fields, Pairs};
+use super::fields::{Fields, Pairs, SAVED_BEFORE};
 use super::frame::{Frame, Visit};
 use super::order::Number;
 use super::posted::{Answer, browser_key};
@@ -71,7 +71,7 @@ impl KeptForm {
     /// The form of this person about this order; its lock id is not stored, and is derived from the browser's key.
     ///
     /// # Errors
-    /// The page that says that it is not kept any more.
+    /// The page that says that it is not kept any more, or that it was saved.
     pub(super) async fn read(
         shop: &Shop,
         visit: &Visit,
@@ -85,10 +85,29 @@ impl KeptForm {
         };
         let read = kept.and_then(|kept| Some((What::from_code(&kept.what)?, Fields::sent(kept.fields))));
         let Some((what, mut fields)) = read else { return Err(problem::not_kept(visit.frame.clone(), no)) };
+        if let Some(page) = Self::saved_since(shop, visit, no, what, &fields).await {
+            return Err(page);
+        }
         if let Ok(form) = fields.text("form_id").parse() {
             fields.set("lid", &key.lock_id(visit.member.id().as_str(), form).reveal());
         }
         Ok(KeptForm { id, what, fields })
+    }
+
+    /// The page that says that it was saved, or that its text went on from here and was saved.
+    async fn saved_since(shop: &Shop, visit: &Visit, no: &OrderNo, what: What, fields: &Fields) -> Option<Response> {
+        let goes_on_in = fields.text_of()?;
+        let saved = shop.saved(&visit.member, goes_on_in).await.ok()??;
+        let frame = visit.frame.clone();
+        let is_its_own = fields.text("form_id").parse().ok() == Some(goes_on_in);
+        // What the form saved before this text was sent says nothing of it.
+        let is_older = is_its_own && fields.text(SAVED_BEFORE).parse().ok() == Some(saved.version.number());
+        match (what.has_text(), saved.digest == fields.digest()) {
+            (true, true) => Some(problem::already_saved(frame, no)),
+            (true, false) => (!is_older).then(|| problem::saved_since(frame, no, fields)),
+            (false, true) => Some(see(&order_url(no))),
+            (false, false) => None,
+        }
     }
 
     /// As an attempt that is viewed again.
@@ -176,12 +195,6 @@ pub(super) async fn show(
     Named(id): Named,
 ) -> Answer {
     let kept = KeptForm::read(&shop, &visit, &key, &no, id).await?;
-    if let Some(form) = kept.form_id()
-        && let Ok(Some(saved)) = shop.saved(&visit.member, form).await
-        && saved.digest == kept.fields.digest()
-    {
-        return Ok(if kept.what.has_text() { problem::already_saved(visit.frame, &no) } else { see(&order_url(&no)) });
-    }
     let attempt = kept.attempt(&no);
     match kept.ask(&shop, &visit, &no).await {
         // A button is on the order's page, with its own question.

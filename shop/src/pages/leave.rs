@@ -23,7 +23,7 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
         dropped |= shop.move_text(member, &no, text, None).await.map_err(failed)?;
     }
     let mut response = Sent::done(order_url(&no)).answer(frame.script);
-    let flash = if was_held { Some(Flash::Left) } else { dropped.then_some(Flash::Dropped) };
+    let flash = if dropped { Some(Flash::Dropped) } else { was_held.then_some(Flash::Left) };
     if let Some(flash) = flash {
         flash.leave(&mut response, &order_url(&no));
     }

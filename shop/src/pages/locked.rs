@@ -55,14 +55,8 @@ impl LockedPage {
     }
 
     /// The button that does it in spite of the editor.
-    fn anyway(&self) -> Html {
-        let (t, owner) = (self.f.t, &self.holder.owner);
-        match (self.what, self.is_me) {
-            (What::Cancel, true) => t.cancel_anyway_self().into(),
-            (What::Cancel, false) => t.cancel_anyway(owner),
-            (_, true) => t.ship_anyway_self().into(),
-            (_, false) => t.ship_anyway(owner),
-        }
+    fn button(&self) -> Html {
+        command(&self.f, self.what, Some(&self.holder))
     }
 
     /// Where the page asks what is new.
@@ -138,6 +132,25 @@ impl Words {
     }
 }
 
+/// The button of a command; in spite of the editor, if there is one.
+fn command(f: &Frame, what: What, holder: Option<&Holder>) -> Html {
+    let (t, is_cancel) = (f.t, what == What::Cancel);
+    let Some(holder) = holder else {
+        let label = if is_cancel { t.cancel_order() } else { t.start_shipping() };
+        return Html::trusted(format!("<button><span>{}</span></button>", Html::text(label)));
+    };
+    let label = match (is_cancel, f.is_me(&holder.owner)) {
+        (true, true) => t.cancel_anyway_self().into(),
+        (true, false) => t.cancel_anyway(&holder.owner),
+        (false, true) => t.ship_anyway_self().into(),
+        (false, false) => t.ship_anyway(&holder.owner),
+    };
+    Html::trusted(format!(
+        r#"<input type="hidden" name="anyway" value="{}"><button class="danger"><span>{label}</span></button>"#,
+        holder.generation
+    ))
+}
+
 fn again_label(f: &Frame, what: What, is_free: bool) -> &'static str {
     if is_free && what == What::OpenEdit { f.t.edit_now() } else { f.t.try_again() }
 }
@@ -162,6 +175,7 @@ pub(super) fn now(
         Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => {
             let words = Words::new(f, shop, what, no, holder);
             let told = told.slot("title", &words.title).slot("who", words.who(holder));
+            let told = told.slot("command", command(f, what, Some(holder)));
             told.slot("again", again_label(f, what, false)).page(words.state, None)
         }
         Verdict::Frozen(state) => {
@@ -171,7 +185,13 @@ pub(super) fn now(
         }
         _ => {
             let title = t.free_title(no);
-            let told = told.slot("title", &title).slot("who", flat("check", t.free_what(), "free"));
+            let free = match what {
+                What::StartShipping => t.free_to_ship(),
+                What::Cancel => t.free_to_cancel(),
+                _ => t.free_what(),
+            };
+            let told = told.slot("title", &title).slot("who", flat("check", free, "free"));
+            let told = told.slot("command", command(f, what, None));
             told.slot("again", again_label(f, what, true)).page("LP-6", Some(title.plain()))
         }
     }

@@ -10,6 +10,7 @@ use tenure::{Aggregate, VersionToken};
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 
+use super::fields::SAVED_BEFORE;
 use super::flash::Flash;
 use super::frame::Visit;
 use super::refusal::{Attempt, What};
@@ -114,7 +115,13 @@ async fn next_version(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Opti
 
 /// Keeps the sent form; `None` if that is not possible.
 pub(super) async fn keep(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Option<FormId> {
-    let kept = Kept { what: attempt.what.code().to_owned(), fields: attempt.kept_fields() };
+    let mut fields = attempt.kept_fields();
+    if let Ok(form) = attempt.fields.text("form_id").parse()
+        && let Ok(Some(saved)) = shop.saved(&visit.member, form).await
+    {
+        fields.push((SAVED_BEFORE.to_owned(), saved.version.number().to_string()));
+    }
+    let kept = Kept { what: attempt.what.code().to_owned(), fields };
     match shop.keep(&visit.member, attempt.no, &kept).await {
         Ok(id) => id,
         Err(error) => {

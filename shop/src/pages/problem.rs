@@ -224,6 +224,13 @@ pub(super) fn already_saved(frame: Frame, no: &OrderNo) -> Response {
     page.link(order_url(no), t.see_order()).answer(StatusCode::GONE)
 }
 
+/// 410: text that went on from here, in its form or in another one, and was saved: perhaps with changes, so it is shown.
+pub(super) fn saved_since(frame: Frame, no: &OrderNo, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("OE-20"), t.already_saved_title(no)).say(t.saved_since());
+    page.typed(typed).link(order_url(no), t.see_order()).answer(StatusCode::GONE)
+}
+
 /// 400: a hidden field is missing or invalid.
 pub(super) fn incomplete_form(frame: Frame, field: &str, typed: &Fields) -> Response {
     let t = frame.t;

@@ -45,6 +45,8 @@ struct ShippingPage {
     form_id: FormId,
     /// The form whose text it is, if that is another one.
     text_of: Option<FormId>,
+    /// Whether the form in which it was typed has ended, so that it goes on here.
+    has_ended: bool,
     /// The secret of the lease that the first change acquires.
     lid: String,
     /// Whether it is acquired before anything is typed. Text that the form contains already counts as typed.
@@ -214,6 +216,7 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
         version,
         form_id,
         text_of: fields.text_of().filter(|of| *of != form_id),
+        has_ended: fields.text("form_id") != form_id.to_string(),
         lid,
         at_once: shop.acquire() == Acquire::OnOpen,
         inputs: shipping_inputs(style, if is_blank { &own } else { fields }, &base),

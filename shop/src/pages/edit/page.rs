@@ -109,6 +109,10 @@ pub(super) async fn draw(
             };
             editing(visit, attempt, (form, id), (&view, opened.as_ref()), &lease, &verdict, mistakes)
         }
+        // Without scripts it may be sent again after Back, with other text.
+        (Verdict::Saved, Some(no_lock)) if !attempt.fields.is_blank() => {
+            lost::page(shop, visit, attempt, &no_lock).await
+        }
         (Verdict::Saved, _) => problem::already_saved(visit.frame, attempt.no),
         (Verdict::Frozen(_), _) => {
             let Some(refusal) = view.order.frozen() else { return problem::failed(visit.frame) };
