@@ -288,6 +288,26 @@ async fn who_waits_sees_that_it_is_free_and_edits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_waits_to_start_shipping_does_once_nobody_edits() {
+    for language in ["en", "ko"] {
+        let story = Story::begin().await;
+        let (minji, park) = (story.person("minji").await, story.reader_of(language).await);
+        park.sign_in("park").await;
+        minji.edits_the_order().await;
+        park.goes_to(&order(ORDER)).await;
+        park.clicks(START).await;
+        park.sees("main[data-state=OV-7][data-live=on] .danger").await;
+        park.photo(&format!("{language}-command-waiting")).await;
+        minji.clicks("[form=leave]").await;
+        park.sees("main[data-state=LP-6] [data-tenure-slot=command] button:not(.danger)").await;
+        park.photo(&format!("{language}-command-free")).await;
+        park.clicks("[data-tenure-slot=command] button").await;
+        park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        park.waits_until(&format!("!document.querySelector(\"{START}\")")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn form_shows_who_else_looks() {
     let story = Story::begin().await;
     let (park, olivia) = (story.person("park").await, story.person("olivia").await);

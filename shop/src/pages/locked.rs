@@ -155,6 +155,14 @@ fn again_label(f: &Frame, what: What, is_free: bool) -> &'static str {
     if is_free && what == What::OpenEdit { f.t.edit_now() } else { f.t.try_again() }
 }
 
+/// The place of the button of this attempt, and what is in it now.
+fn button(f: &Frame, what: What, holder: Option<&Holder>) -> (&'static str, Html) {
+    match what.has_text() {
+        true => ("again", again_label(f, what, holder.is_none()).into()),
+        false => ("command", command(f, what, holder)),
+    }
+}
+
 /// What is new on the page: it is free, or has another holder, or was changed meanwhile.
 pub(super) fn now(
     f: &Frame,
@@ -175,13 +183,15 @@ pub(super) fn now(
         Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => {
             let words = Words::new(f, shop, what, no, holder);
             let told = told.slot("title", &words.title).slot("who", words.who(holder));
-            let told = told.slot("command", command(f, what, Some(holder)));
-            told.slot("again", again_label(f, what, false)).page(words.state, None)
+            let (slot, button) = button(f, what, Some(holder));
+            told.slot(slot, button).page(words.state, None)
         }
         Verdict::Frozen(state) => {
             let why =
                 if *state == OrderState::Cancelled { t.not_changeable_cancelled() } else { t.not_changeable_shipped() };
-            told.slot("title", t.order_title(no)).slot("who", flat("info", why, "over")).page("LP-14", None)
+            let told = told.slot("title", t.order_title(no)).slot("who", flat("info", why, "over"));
+            let told = if what.has_text() { told } else { told.slot("command", "") };
+            told.page("LP-14", None)
         }
         _ => {
             let title = t.free_title(no);
@@ -191,8 +201,8 @@ pub(super) fn now(
                 _ => t.free_what(),
             };
             let told = told.slot("title", &title).slot("who", flat("check", free, "free"));
-            let told = told.slot("command", command(f, what, None));
-            told.slot("again", again_label(f, what, true)).page("LP-6", Some(title.plain()))
+            let (slot, button) = button(f, what, None);
+            told.slot(slot, button).page("LP-6", Some(title.plain()))
         }
     }
 }

@@ -221,6 +221,31 @@ async fn who_waits_is_told_that_it_is_free_changed_or_shipped() {
 }
 
 #[tokio::test]
+async fn command_that_an_editor_refused_has_a_plain_button_once_nobody_edits() {
+    for (action, says, label) in
+        [("start-shipping", "Shipping can start", "Start shipping"), ("cancel", "can be cancelled", "Cancel the order")]
+    {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        let form = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save");
+        let command = format!("{}/{action}", order_path(ORDER));
+        let waits = park.submit(park.open(ORDER).await.form(&command)).await;
+        let ask =
+            waits.is(423).html.split("data-now=\"").nth(1).unwrap().split('"').next().unwrap().replace("&#38;", "&");
+        let slot = |told: &Value, name: &str| told["slots"][name].as_str().unwrap().to_owned();
+        let button = |told: &Value| slot(told, "command");
+        let told = asks(&park, &ask, "").await.2;
+        assert!(button(&told).contains("anyway") && button(&told).contains("김민지"), "{told}");
+        minji.submit(form.with("message", "문 앞에")).await.is(200);
+        let told = asks(&park, &ask, "").await.2;
+        assert!(slot(&told, "who").contains(says), "{told}");
+        assert_eq!(button(&told), format!("<button><span>{label}</span></button>"));
+        park.submit(park.open(ORDER).await.form(&command)).await.is(200);
+        assert_eq!(button(&asks(&park, &ask, "").await.2), "");
+    }
+}
+
+#[tokio::test]
 async fn the_console_is_told_what_ended_and_what_began() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
