@@ -94,7 +94,7 @@ texts! {
     lost_title_lapsed(no): "Order {no}: your time had run out before you saved", "주문 {no}: 저장하기 전에 편집 시간이 끝났습니다";
     lost_title_taken(no): "Order {no}: somebody else is editing now", "주문 {no}: 지금은 다른 사람이 수정 중입니다";
     lost_title_broken(no): "Order {no}: your editing was ended", "주문 {no}: 편집이 종료되었습니다";
-    lost_title_moved(no): "Order {no}: you continued in another tab", "주문 {no}: 다른 탭에서 이어서 수정 중입니다";
+    lost_title_moved(no): "Order {no}: you continued in another form", "주문 {no}: 다른 양식에서 이어서 수정했습니다";
     lost_title_finished(no): "Order {no}: this form was already finished", "주문 {no}: 이미 끝난 양식입니다";
     lost_title_unknown(no): "Order {no}: this form cannot be saved", "주문 {no}: 저장할 수 없는 양식입니다";
     lost_nothing_lost:
@@ -117,8 +117,8 @@ texts! {
         "{name} ended your editing at {time}: “{reason}”. If you have questions, ask {name}.",
         "{time}에 {name} 님이 편집을 종료했습니다(“{reason}”). 궁금한 점은 {name} 님에게 문의하세요.";
     lost_moved(time):
-        "At {time} you moved the editing of this order to another tab.",
-        "{time}에 이 주문의 편집을 다른 탭으로 옮겼습니다.";
+        "At {time} you moved the editing of this order to another form, here or in another tab.",
+        "{time}에 이 주문의 편집을 이 탭이나 다른 탭의 다른 양식으로 옮겼습니다.";
     lost_ended_self(time): "You ended this editing at {time}.", "{time}에 이 편집을 직접 종료했습니다.";
     lost_finished(time): "You saved or left this form at {time}.", "{time}에 이 양식을 저장했거나 닫았습니다.";
     lost_same_as_now:
