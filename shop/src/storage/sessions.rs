@@ -52,8 +52,8 @@ pub(crate) async fn insert_session(
     row: &SessionRow,
     most: i64,
 ) -> Result<(), DatabaseError> {
-    let values = "insert into sign_in (id, member, epoch, browser, started_at, seen_at) values (?, ?, ?, ?, ?, ?)";
-    execute!(db, tx, values, (&row.id, &row.member, row.epoch, &row.browser, row.started_at, row.seen_at))?;
+    let insert = "insert into sign_in (id, member, epoch, browser, started_at, seen_at) values (?, ?, ?, ?, ?, ?)";
+    execute!(db, tx, insert, (&row.id, &row.member, row.epoch, &row.browser, row.started_at, row.seen_at))?;
     execute!(db, tx, DROP_SESSIONS, (&row.member, &row.member, most)).map(drop)
 }
 
