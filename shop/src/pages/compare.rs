@@ -10,6 +10,7 @@ use tenure::{
 
 use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
 use super::frame::Visit;
+use super::read::{new_lines, read_new_line};
 use crate::domain::{Order, OrderLine, OrderNo};
 use crate::texts::{Html, Lang, field_label, line_of, marked, shown};
 use crate::use_cases::Shop;
@@ -104,6 +105,10 @@ impl Row {
 /// The rows of a conflict. `order` is the current order, if it is about one: it has the names of the products.
 pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: Option<&Order>) -> Vec<Row> {
     let has_lines = typed.lines().next().is_some();
+    // What I added has rows of its own. It may have the number of a line that they added: it gets another one.
+    let is_added_by_me = |field: &FieldConflict| {
+        line_of(&field.path).is_some() && conflict.opened_known && field.opened.is_none() && field.now.is_none()
+    };
     let is_told_otherwise = |path: &str| match line_of(path) {
         // An added or removed line is one row, not one for each of its columns.
         Some((line, field)) if field != "quantity" => {
@@ -113,9 +118,11 @@ pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: O
         // The total is computed from the lines.
         _ => path == "total" && has_lines,
     };
-    let told = conflict.fields.iter().filter(|field| !is_told_otherwise(&field.path));
+    let told = conflict.fields.iter().filter(|field| !is_added_by_me(field) && !is_told_otherwise(&field.path));
     let mut rows: Vec<Row> = told.map(|field| row(t, conflict, field, typed, order)).collect();
-    if let Some(order) = order.filter(|_| !conflict.mine_known) {
+    if conflict.mine_known {
+        rows.extend(added_rows(t, typed));
+    } else if let Some(order) = order {
         // The library could not compute my state; the form still has it.
         let known: Vec<_> = rows.iter().map(|row| row.label.clone()).collect();
         let typed = typed_rows(t, order, None, typed).into_iter().filter(|row| !known.contains(&row.label));
@@ -142,18 +149,21 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
             None => field.opened.clone(),
         };
     }
-    if line.is_some() && field.opened.is_none() && field.now.is_some() {
-        // A new line of theirs. A line of mine with the same number is another product, and gets its own number.
+    // A line of mine with the same number is another product.
+    let added = line.filter(|_| field.opened.is_none() && field.now.is_some());
+    if added.is_some() {
         field.mine = None;
     }
+    let added = order.filter(|_| conflict.opened_known).and_then(|order| line_in(order, added?));
     let cell = |value: &Option<Value>| Cell(value.as_ref().map(|value| shown(t, &field.path, value)));
     let sent = |value: &Option<Value>| value.as_ref().map_or_else(|| REMOVE.to_owned(), Value::to_string);
     let in_form = if line.is_some() { typed.lines().next().is_some() } else { typed.has(&name) };
     let choice = Choice { name, theirs: sent(&field.now), mine: sent(&field.mine) };
+    let product = product_label(t, conflict, line, order).unwrap_or_else(|| label(t, &field.path, order));
     Row {
-        label: product_label(t, conflict, line, order).unwrap_or_else(|| label(t, &field.path, order)),
+        label: added.map_or(product, |line| t.line_added(line.product())),
         opened: cell(&field.opened),
-        now: cell(&field.now),
+        now: added.map_or_else(|| cell(&field.now), |line| Cell(Some(pieces_at(t, line)))),
         mine: cell(&field.mine),
         side: field.side(),
         choice: (in_form && (line.is_none() || field.now.is_some())).then_some(choice),
@@ -162,12 +172,41 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
     }
 }
 
-/// The label of a line that is not in the order: one that I added, or that they removed.
+/// The line with this number.
+fn line_in(order: &Order, line_no: u32) -> Option<&OrderLine> {
+    order.lines().iter().find(|line| line.line_no() == line_no)
+}
+
+/// How many pieces of a line, and their price.
+fn pieces_at(t: Lang, line: &OrderLine) -> String {
+    t.pieces_at(line.quantity(), t.money(line.price())).plain()
+}
+
+/// The lines that I added, each with its price. They are in no version of the order.
+fn added_rows(t: Lang, typed: &Fields) -> Vec<Row> {
+    let row = |[product, price, quantity]: [&str; 3]| {
+        let typed = || [quantity, price].map(str::trim).join(" × ");
+        let line = read_new_line(t, 1, product, price, quantity);
+        Row {
+            label: t.line_added_by_me(product.trim()),
+            opened: Cell::default(),
+            now: Cell::default(),
+            mine: Cell(Some(line.map_or_else(|_| typed(), |line| pieces_at(t, &line)))),
+            side: Side::Mine,
+            choice: None,
+            is_line: true,
+            gone: false,
+        }
+    };
+    new_lines(typed).into_iter().map(row).collect()
+}
+
+/// The label of a line that they removed.
 fn product_label(t: Lang, conflict: &VersionConflict, line: Option<u32>, order: Option<&Order>) -> Option<Html> {
     let line = line.filter(|line| order.is_none_or(|order| order.lines().iter().all(|own| own.line_no() != *line)))?;
     let path = format!("lines[{line}].product");
     let product = conflict.fields.iter().find(|field| field.path == path)?;
-    match product.opened.as_ref().or(product.mine.as_ref())? {
+    match product.opened.as_ref()? {
         Value::Text(product) => Some(t.line_quantity(product)),
         _ => None,
     }
@@ -215,8 +254,8 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
     let numbers: BTreeSet<u32> = typed.lines().chain(order.lines().iter().map(|line| line.line_no())).collect();
     for line_no in numbers {
         let name = quantity(line_no);
-        let theirs =
-            order.lines().iter().find(|line| line.line_no() == line_no).map(|line| line.quantity().to_string());
+        let line = line_in(order, line_no);
+        let theirs = line.map(|line| line.quantity().to_string());
         let mine = typed.get(&name).filter(|_| !typed.removes(line_no)).map(|text| text.trim().to_owned());
         if theirs == mine {
             continue;
@@ -227,8 +266,13 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
         let sent = |value: &Option<String>| value.clone().unwrap_or_else(|| REMOVE.to_owned());
         let choice = Choice { name: name.clone(), theirs: sent(&theirs), mine: sent(&mine) };
         let (choice, gone) = (theirs.is_some().then_some(choice), theirs.is_none());
-        rows.push(row(&name, theirs, mine, side, choice, gone));
+        let mut row = row(&name, theirs, mine, side, choice, gone);
+        if let Some(line) = line.filter(|_| before.as_ref().is_some_and(|before| !before.has(&name))) {
+            (row.label, row.now) = (t.line_added(line.product()), Cell(Some(pieces_at(t, line))));
+        }
+        rows.push(row);
     }
+    rows.extend(added_rows(t, typed));
     rows
 }
 

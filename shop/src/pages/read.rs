@@ -49,7 +49,11 @@ pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<V
     if mistakes.is_empty() { Ok(changes) } else { Err(mistakes) }
 }
 
-fn read_new_line(
+/// An added line.
+///
+/// # Errors
+/// Which of its three fields is wrong, and why.
+pub(super) fn read_new_line(
     t: Lang,
     line_no: u32,
     product: &str,

@@ -44,6 +44,11 @@ impl Kind {
         if self == Kind::Note { "/note/now" } else { "/now" }
     }
 
+    /// Whether its lock keeps others away.
+    pub(crate) fn keeps_others_away(self) -> bool {
+        self != Kind::Note
+    }
+
     /// Its heartbeat interval, by the policy of its aggregate.
     fn heartbeat(self) -> Duration {
         self.policy().heartbeat_interval()

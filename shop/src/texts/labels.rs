@@ -27,6 +27,9 @@ texts! {
     reason: "Reason", "사유";
     line_field(line, field): "Line {line}: {field}", "{line}번 상품 {field}";
     line_quantity(product): "Quantity of {product}", "{product} 수량";
+    line_added(product): "New line: {product}", "추가된 상품: {product}";
+    line_added_by_me(product): "Your new line: {product}", "내가 추가한 상품: {product}";
+    pieces_at(count, price): "{count} at {price}", "{price} × {count}개";
     won(amount): "₩{amount}", "{amount}원";
 }
 

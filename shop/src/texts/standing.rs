@@ -63,6 +63,10 @@ texts! {
     js_offline:
         "No connection. Until {time} nobody else can edit the order, and what you type is kept in this browser.",
         "연결이 끊겼습니다. {time}까지는 다른 사람이 수정할 수 없고, 입력한 내용은 이 브라우저에 남아 있습니다.";
+    js_unreached:
+        "The shop cannot be reached. What you type is kept in this browser. Others may write in the note meanwhile: then you will see both \
+         texts when you save.",
+        "서버에 연결되지 않습니다. 입력한 내용은 이 브라우저에 남아 있습니다. 그사이 다른 사람이 메모를 바꾸면 저장할 때 두 글을 나란히 보여 드립니다.";
     js_expired:
         "Your time may have run out. Nothing that you typed is lost; this page asks as soon as it can.",
         "편집 시간이 끝났을 수 있습니다. 입력한 내용은 그대로 있으며, 연결되는 대로 확인합니다.";

@@ -76,7 +76,8 @@ fn their_added_line_is_one_row_and_stays() {
     ];
     let rows = rows(Lang::Ko, &conflict(added, true), &typed, Some(&order(&[(1, 1), (2, 3)])));
     assert_eq!(rows.len(), 1);
-    assert_eq!((rows[0].label.to_string().as_str(), rows[0].side), ("차 수량", Side::Theirs));
+    assert_eq!((rows[0].label.to_string().as_str(), rows[0].side), ("추가된 상품: 차", Side::Theirs));
+    assert_eq!(rows[0].now, Cell(Some("100원 × 3개".into())));
     assert_eq!(choices(&rows), [("quantity-2".into(), "3".into(), REMOVE.into())]);
 }
 
@@ -91,8 +92,9 @@ fn their_removed_line_cannot_be_chosen() {
 }
 
 #[test]
-fn unknown_line_is_named_by_its_product() {
-    let typed = fields(&[("quantity-1", "1"), ("quantity-2", "5"), ("new-quantity", "4")]);
+fn line_that_is_not_in_the_order_is_named_by_its_product() {
+    let new = [("new-product", "주전자"), ("new-price", "30,000"), ("new-quantity", "4")];
+    let typed = fields(&[&[("quantity-1", "1"), ("quantity-2", "5")][..], &new].concat());
     let lines = vec![
         ("lines[2].product", text("찻잔"), None, text("찻잔")),
         ("lines[2].quantity", number(3), None, number(5)),
@@ -100,8 +102,26 @@ fn unknown_line_is_named_by_its_product() {
         ("lines[3].quantity", None, None, number(4)),
     ];
     let rows = rows(Lang::Ko, &conflict(lines, true), &typed, Some(&order(&[(1, 1)])));
-    let labels: Vec<_> = rows.iter().map(|row| row.label.to_string()).collect();
-    assert_eq!(labels, ["찻잔 수량", "주전자 수량"]);
+    let told: Vec<_> = rows.iter().map(|row| (row.label.to_string(), row.mine.0.clone().unwrap_or_default())).collect();
+    let expected = [("찻잔 수량", "5"), ("내가 추가한 상품: 주전자", "30,000원 × 4개")];
+    assert_eq!(told, expected.map(|(label, mine)| (label.to_owned(), mine.to_owned())));
+}
+
+#[test]
+fn same_product_that_both_added_is_two_rows() {
+    let new = [("new-product", "차"), ("new-price", "abc"), ("new-quantity", "4")];
+    let typed = fields(&[&[("quantity-1", "1")][..], &new].concat());
+    let lines =
+        vec![("lines[2].product", None, text("차"), text("차")), ("lines[2].quantity", None, number(3), number(4))];
+    let (before, now) = (order(&[(1, 1)]), order(&[(1, 1), (2, 3)]));
+    for rows in
+        [rows(Lang::En, &conflict(lines, true), &typed, Some(&now)), typed_rows(Lang::En, &now, Some(&before), &typed)]
+    {
+        let told: Vec<_> = rows.iter().map(|row| (row.label.plain(), row.now.0.clone(), row.mine.0.clone())).collect();
+        let theirs = ("New line: 차".to_owned(), Some("3 at ₩100".to_owned()), None);
+        let mine = ("Your new line: 차".to_owned(), None, Some("4 × abc".to_owned()));
+        assert_eq!(told, [theirs, mine]);
+    }
 }
 
 #[test]
