@@ -23,6 +23,16 @@ async fn both_operators_may_edit_a_note_and_see_each_other() {
 }
 
 #[tokio::test]
+async fn note_out_of_reach_promises_no_lock() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let note = park.submit(park.open(ORDER).await.form(OPEN)).await;
+    let promise = "nobody else can edit";
+    assert!(!note.html.contains(promise) && note.html.contains("Others may write in the note"));
+    assert!(park.edit(ORDER).await.html.contains(promise));
+}
+
+#[tokio::test]
 async fn only_one_first_note_of_an_order_is_saved() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
