@@ -87,7 +87,7 @@ fn proof(operation: &Operation) -> Option<&Proof> {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub rows: Rows,
-    /// The database's time after the last wait; or an earlier reading, if its clock was set back since: what has expired stays so.
+    /// The database's time after the last wait.
     pub now: i64,
     /// The rows that cannot change before the transaction ends.
     pub locked: BTreeSet<Place>,

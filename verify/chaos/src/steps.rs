@@ -6,8 +6,7 @@ use crate::clock::ms;
 const SLACK_MS: i64 = 50;
 
 /// Calls may be under way for so long around a step.
-const AROUND_MS: i64 = 5_000;
-const AROUND: u64 = ms(AROUND_MS as u64);
+const AROUND: u64 = ms(5_000);
 
 /// One step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,14 +59,6 @@ impl Steps {
             let is_back = step.after_ms < step.before_ms && step.after_ms - SLACK_MS <= at_ms;
             is_back && step.to_ns >= after_ns && last.is_none_or(|last| next <= last)
         })
-    }
-
-    /// Whether the clock was set back so soon after it showed this time that a call may have read it before, and decided after that: a call
-    /// goes by the latest time that it has read.
-    pub(crate) fn set_back_soon_after(&self, at_ms: i64) -> bool {
-        let back = self.0.iter().filter(|step| step.after_ms < step.before_ms);
-        let mut until = back.map(|step| step.before_ms - at_ms);
-        until.any(|ms| -SLACK_MS <= ms && ms <= AROUND_MS)
     }
 
     /// When the clock stepped forward first after this moment: from then on a lease may have expired early.
