@@ -19,7 +19,7 @@ use crate::clock::ManualClock;
 use crate::db::Backend;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Past, Place, Rows, decide};
-use crate::lease::operations::{KeyState, LockRequest, Proof};
+use crate::lease::operations::{Attempt, KeyState, LockRequest, Proof};
 use crate::lease::{LockId, LockKey, LockPolicy, Owner};
 use crate::row_lock::Wait;
 use crate::store::leases;
@@ -224,6 +224,32 @@ async fn no_operation_passes_a_guard(backend: impl Into<Backend>, clock: ManualC
     }
 }
 
+/// A request that waited goes by the time after its wait, also if the clock was set back meanwhile: what was acquired since is alive.
+async fn a_request_goes_by_the_time_after_its_wait(backend: impl Into<Backend>, clock: ManualClock) {
+    let backend = backend.into();
+    let key = LockKey::new(format!("W{}", &LockId::random().reveal()[44..]), "1");
+    let request = |lock, owner: &str| LockRequest {
+        key: key.clone(),
+        lock,
+        owner: Owner::new(owner, owner),
+        policy: LockPolicy::exclusive(),
+    };
+    // Without a row at first, and then with one of a lease that has ended.
+    for _ in 0..2 {
+        let (kims, lees) = (LockId::random().hash(), LockId::random().hash());
+        let kim_acquires = async {
+            leases::operate(&backend, &Operation::Take(request(kims, "kim"))).await.expect("it is free");
+            clock.set(clock.now() - Duration::from_secs(5));
+            let shorter = Operation::ExpireWithin(Proof { lock: kims, owner: None }, Duration::from_secs(1));
+            leases::operate(&backend, &shorter).await.expect("it is held");
+        };
+        let take = Operation::Take(request(lees, "lee"));
+        let answer = leases::looked_at_before(&backend, &take, kim_acquires).await.expect("an answer");
+        assert!(matches!(answer, Some(Answer::Taken(Attempt::Held(_) | Attempt::Lost))), "{answer:?}");
+        clock.advance(Duration::from_secs(5));
+    }
+}
+
 /// A random operation on a case, and how it is sent.
 fn asked(case: &Case, random: &mut Random) -> (Operation, Form) {
     let operation = case.operation(random);
@@ -340,15 +366,28 @@ fn lines(rows: &Rows, now: i64) -> Vec<String> {
     leases.chain(rows.past.values().map(past)).collect()
 }
 
+/// SQLite, with a clock of the test.
+#[cfg(feature = "sqlite")]
+async fn sqlite(directory: &tempfile::TempDir) -> (crate::db::sqlite::Sqlite, ManualClock) {
+    let (clock, url) = (ManualClock::new(), format!("sqlite://{}/test.db", directory.path().display()));
+    let options = crate::db::ConnectOptions::new().clock(clock.clone());
+    (crate::db::sqlite::Sqlite::open(crate::db::Address::Url(&url), options).await.expect("it opens"), clock)
+}
+
 #[cfg(feature = "sqlite")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_decides_as_the_engine() {
-    use crate::db::sqlite::Sqlite;
-    let (directory, clock) = (tempfile::tempdir().expect("a folder"), ManualClock::new());
-    let url = format!("sqlite://{}/test.db", directory.path().display());
-    let options = crate::db::ConnectOptions::new().clock(clock.clone());
-    let sqlite = Sqlite::open(crate::db::Address::Url(&url), options).await.expect("it opens");
+    let directory = tempfile::tempdir().expect("a folder");
+    let (sqlite, clock) = sqlite(&directory).await;
     the_engine_decides_as(Dialect::Sqlite, sqlite, clock).await;
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn a_request_goes_by_the_time_after_its_wait_on_sqlite() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let (sqlite, clock) = sqlite(&directory).await;
+    a_request_goes_by_the_time_after_its_wait(sqlite, clock).await;
 }
 
 /// PostgreSQL, with a clock of the test.
@@ -383,6 +422,14 @@ async fn no_operation_passes_a_guard_on_postgres() {
     no_operation_passes_a_guard(postgres, clock).await;
 }
 
+#[cfg(feature = "postgres")]
+#[ignore = "starts a server: cargo xtask test"]
+#[tokio::test]
+async fn a_request_goes_by_the_time_after_its_wait_on_postgres() {
+    let (postgres, clock) = postgres().await;
+    a_request_goes_by_the_time_after_its_wait(postgres, clock).await;
+}
+
 #[cfg(feature = "mysql")]
 #[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -397,4 +444,12 @@ async fn mariadb_decides_as_the_engine() {
 async fn no_operation_passes_a_guard_on_mariadb() {
     let (mariadb, clock) = mariadb().await;
     no_operation_passes_a_guard(mariadb, clock).await;
+}
+
+#[cfg(feature = "mysql")]
+#[ignore = "starts a server: cargo xtask test"]
+#[tokio::test]
+async fn a_request_goes_by_the_time_after_its_wait_on_mariadb() {
+    let (mariadb, clock) = mariadb().await;
+    a_request_goes_by_the_time_after_its_wait(mariadb, clock).await;
 }

@@ -87,7 +87,8 @@ fn proof(operation: &Operation) -> Option<&Proof> {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub rows: Rows,
-    /// The database's time after the last wait.
+    /// The database's time after the last wait. The latest of several readings would not do: if the clock is set back during a wait, an
+    /// earlier reading shows a later time, by which a lease that was acquired or prolonged meanwhile has expired.
     pub now: i64,
     /// The rows that cannot change before the transaction ends.
     pub locked: BTreeSet<Place>,
@@ -156,7 +157,7 @@ impl Found {
     }
 
     fn tell(&mut self, clock: Option<i64>) {
-        self.now = clock.map_or(self.now, |clock| self.now.max(clock));
+        self.now = clock.unwrap_or(self.now);
     }
 
     /// Locks the rows of operations, and reads what they depend on besides, unless it was looked at before and is still valid. If it does

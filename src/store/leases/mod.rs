@@ -157,6 +157,21 @@ async fn decide_waiting(db: &mut Connection, operation: &Operation, seen: Found)
     }
 }
 
+/// As an operation that is sent alone, with something that happens after it was looked at. Nothing is written.
+#[cfg(test)]
+pub(in crate::store) async fn looked_at_before(
+    database: &Backend,
+    operation: &Operation,
+    happens: impl Future<Output = ()>,
+) -> Result<Option<Answer>, DatabaseError> {
+    let (_, seen) = look_first(database, &[operation]).await?;
+    happens.await;
+    let mut db = database.begin_own(Purpose { beats: false, waits: true }).await?;
+    let mut decided = decide_waiting(&mut db, operation, seen).await?;
+    db.rollback().await?;
+    Ok(decided.answers.pop().flatten())
+}
+
 /// The key was free when it was looked at first, and another session acquired it before its row was locked. (One that acquired it in the
 /// same transaction holds it.)
 fn lost(answer: Answer, operation: &Operation, changes: &Changes) -> Answer {

@@ -143,7 +143,7 @@ pub(super) async fn look(db: &mut Connection, asked: &[Asked<'_>]) -> Result<Rea
 impl Read {
     fn tell(&mut self, row: &Row) -> Result<(), DatabaseError> {
         let clock = row.get(|row| there(row.number("clock"), "clock"))?;
-        self.clock = self.clock.max(Some(clock));
+        self.clock = Some(clock);
         Ok(())
     }
 }
