@@ -203,7 +203,7 @@ fn added_rows(t: Lang, typed: &Fields) -> Vec<Row> {
 
 /// The label of a line that they removed.
 fn product_label(t: Lang, conflict: &VersionConflict, line: Option<u32>, order: Option<&Order>) -> Option<Html> {
-    let line = line.filter(|line| order.is_none_or(|order| order.lines().iter().all(|own| own.line_no() != *line)))?;
+    let line = line.filter(|line| order.is_none_or(|order| line_in(order, *line).is_none()))?;
     let path = format!("lines[{line}].product");
     let product = conflict.fields.iter().find(|field| field.path == path)?;
     match product.opened.as_ref()? {
@@ -214,9 +214,8 @@ fn product_label(t: Lang, conflict: &VersionConflict, line: Option<u32>, order: 
 
 /// The label of a field; the quantity of a product by the product's name.
 fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
-    let line = line_of(path)
-        .filter(|(_, field)| *field == "quantity")
-        .and_then(|(line_no, _)| order?.lines().iter().find(|line| line.line_no() == line_no));
+    let line =
+        line_of(path).filter(|(_, field)| *field == "quantity").and_then(|(line_no, _)| line_in(order?, line_no));
     line.map_or_else(|| field_label(t, path), |line| t.line_quantity(line.product()))
 }
 
@@ -296,11 +295,10 @@ pub(super) fn between(t: Lang, before: &Order, after: &Order) -> Vec<Row> {
     let (shipping, shipping_after) = (Fields::of_shipping(before.shipping()), Fields::of_shipping(after.shipping()));
     let text = |fields: &Fields, name| Some(fields.text(name).to_owned());
     let numbers: BTreeSet<u32> = before.lines().iter().chain(after.lines()).map(OrderLine::line_no).collect();
-    let line = |order: &Order, line_no| order.lines().iter().find(|line| line.line_no() == line_no).cloned();
     let lines = numbers.into_iter().filter_map(|line_no| {
-        let (old, new) = (line(before, line_no), line(after, line_no));
-        let product = old.as_ref().or(new.as_ref())?.product().to_owned();
-        let quantity = |line: Option<OrderLine>| line.map(|line| line.quantity().to_string());
+        let (old, new) = (line_in(before, line_no), line_in(after, line_no));
+        let product = old.or(new)?.product();
+        let quantity = |line: Option<&OrderLine>| line.map(|line| line.quantity().to_string());
         row(t.line_quantity(product), quantity(old), quantity(new), true)
     });
     let total = |order: &Order| Some(t.money(order.total()).plain());
@@ -339,7 +337,7 @@ pub(super) fn undecided(typed: &Fields, rows: &[Row]) -> Fields {
 
 /// Removes typed lines that are not in the order any more: nothing of them can be kept.
 pub(super) fn without_gone_lines(mut typed: Fields, order: &Order) -> Fields {
-    let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
+    let is_gone = |line_no: &u32| line_in(order, *line_no).is_none();
     for line_no in typed.lines().filter(is_gone).collect::<Vec<_>>() {
         typed.drop(&quantity(line_no));
         typed.drop(&removal(line_no));

@@ -54,9 +54,9 @@ impl LockedPage {
         !self.what.has_text()
     }
 
-    /// The button that does it in spite of the editor.
+    /// The button of this attempt, while there is a holder.
     fn button(&self) -> Html {
-        command(&self.f, self.what, Some(&self.holder))
+        button(&self.f, self.what, Some(&self.holder)).1
     }
 
     /// Where the page asks what is new.
@@ -67,11 +67,6 @@ impl LockedPage {
     /// The states of the page without a connection, and without anything to see.
     fn live_states(&self) -> (&'static str, &'static str) {
         ("LP-5", "LP-18")
-    }
-
-    /// The label of [Try again].
-    fn again_label(&self) -> &'static str {
-        again_label(&self.f, self.what, false)
     }
 
     /// Moving is for edit forms: a command has nothing to move.
@@ -151,15 +146,12 @@ fn command(f: &Frame, what: What, holder: Option<&Holder>) -> Html {
     ))
 }
 
-fn again_label(f: &Frame, what: What, is_free: bool) -> &'static str {
-    if is_free && what == What::OpenEdit { f.t.edit_now() } else { f.t.try_again() }
-}
-
 /// The place of the button of this attempt, and what is in it now.
 fn button(f: &Frame, what: What, holder: Option<&Holder>) -> (&'static str, Html) {
-    match what.has_text() {
-        true => ("again", again_label(f, what, holder.is_none()).into()),
-        false => ("command", command(f, what, holder)),
+    match (what, holder) {
+        (What::OpenEdit, None) => ("again", f.t.edit_now().into()),
+        _ if what.has_text() => ("again", f.t.try_again().into()),
+        _ => ("command", command(f, what, holder)),
     }
 }
 

@@ -125,9 +125,17 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
             done => done,
         },
     };
+    let mut form = once.form;
+    if let Err(Refusal::Note(_)) = done
+        && let Ok(Some(_)) = shop.saved(&visit.member, form).await
+    {
+        // Without scripts a saved form may be sent again after Back: its new text goes on in another form.
+        form = FormId::random();
+        fields.set("form_id", &form.to_string());
+    }
     let attempt = Attempt { what: What::SaveNote, no: &no, seen: None, fields: &fields, kept: None };
     match done {
-        Err(Refusal::Note(_)) => Ok(on_to_the_form(&shop, visit, attempt, &key, once.form).await),
+        Err(Refusal::Note(_)) => Ok(on_to_the_form(&shop, visit, attempt, &key, form).await),
         done => Ok(outcome::of(&shop, visit, attempt, done).await),
     }
 }

@@ -46,7 +46,7 @@ impl Kind {
 
     /// Whether its lock keeps others away.
     pub(crate) fn keeps_others_away(self) -> bool {
-        self != Kind::Note
+        self.policy().is_exclusive()
     }
 
     /// Its heartbeat interval, by the policy of its aggregate.

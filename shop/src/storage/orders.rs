@@ -132,8 +132,9 @@ fn select(dialect: Dialect, columns: &str, asked: &Asked<'_>, page: Option<(u32,
     match asked.among {
         Some([]) => text += " and 1 = 0",
         Some(among) => {
-            text += &format!(" and no in ({})", vec!["?"; among.len()].join(", "));
-            values.extend_from_slice(among);
+            let (places, among) = list(among);
+            text += &format!(" and no in ({places})");
+            values.extend(among);
         }
         None => {}
     }

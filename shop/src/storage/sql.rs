@@ -62,9 +62,11 @@ impl Dialect {
 }
 
 /// The keys of a list, and a placeholder for each. Their number is a power of two, so that few texts are prepared.
-pub(super) fn list<'a>(keys: &[&'a str]) -> (String, Vec<&'a str>) {
+pub(super) fn list<T: Clone>(keys: &[T]) -> (String, Vec<T>) {
     let mut padded = keys.to_vec();
-    padded.resize(keys.len().next_power_of_two(), keys.last().copied().unwrap_or_default());
+    if let Some(last) = keys.last() {
+        padded.resize(keys.len().next_power_of_two(), last.clone());
+    }
     (vec!["?"; padded.len()].join(", "), padded)
 }
 

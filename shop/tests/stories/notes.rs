@@ -33,6 +33,21 @@ async fn note_out_of_reach_promises_no_lock() {
 }
 
 #[tokio::test]
+async fn saved_note_that_is_sent_again_with_a_mistake_keeps_its_text() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let note = park.submit(park.open(ORDER).await.form(OPEN)).await;
+    park.submit(note.form(SAVE).with("text", "the first")).await.is(200);
+    let long = format!("later {}", "x".repeat(shop::domain::Note::MAX));
+    let refused = park.submit(note.form(SAVE).with("text", &long)).await;
+    let shown = park.get(&refused.is(422).says("later").path).await;
+    assert_ne!(shown.form(SAVE).value("form_id"), note.form(SAVE).value("form_id"));
+    // It goes on from its own save, so there is nothing to compare.
+    park.submit(shown.form(SAVE).with("text", "later")).await.is(200).says("later");
+    assert!(!park.open(ORDER).await.html.contains("was not saved"));
+}
+
+#[tokio::test]
 async fn only_one_first_note_of_an_order_is_saved() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
