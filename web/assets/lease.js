@@ -38,7 +38,7 @@ export function keepLease(element, onAnswer) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, flight, facts, last, hasAsked, askedAt, isRegaining, isOwed, answeredAt, generation, isRestored, isMine, isDropped, isPinned, isPressed, letGo;
+	let timer, flight, facts, last, hasAsked, isRegaining, isOwed, regainedAt, answeredAt, generation, isRestored, isMine, isDropped, isPinned, isPressed, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -96,7 +96,6 @@ export function keepLease(element, onAnswer) {
 	async function ask(want = wanted(), facts) {
 		quiet();
 		const slow = want === "take" && setTimeout(() => flight === mine && say("trouble", text.textFree), SOON_MS);
-		askedAt = clocks();
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
@@ -152,8 +151,8 @@ export function keepLease(element, onAnswer) {
 	}
 
 	function next() {
-		// Typed since the lease has ended: the lock was held by another, or was asked for a moment ago.
-		if (isOwed && !isHeld && state === "free") return (timer = setTimeout(regain, SOON_MS));
+		// Typed since the lease has ended: at once, and then not with each key.
+		if (isOwed && !isHeld && state === "free") return (timer = setTimeout(regain, regainedAt ? SOON_MS - since(regainedAt) : 0));
 		// Without a lease there is nothing to keep alive; the page asks again when it becomes visible.
 		if (!isHeld && document.hidden) return;
 		// After a reload the release of the previous page may arrive after our first heartbeat: so the second comes soon.
@@ -236,6 +235,7 @@ export function keepLease(element, onAnswer) {
 	async function regain() {
 		if (isRegaining) return;
 		isRegaining = true;
+		regainedAt = clocks();
 		isOwed = false;
 		if ((await ask()) && !isHeld && state === "free") await rename("take");
 		isRegaining = false;
@@ -259,7 +259,6 @@ export function keepLease(element, onAnswer) {
 		begin();
 		isOwed = !isHeld && hadLease;
 		if (!isOwed || state !== "free") return;
-		if (since(askedAt) >= SOON_MS) return regain();
 		clearTimeout(timer);
 		next();
 	}

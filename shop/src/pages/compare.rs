@@ -44,6 +44,12 @@ pub(super) struct Choice {
 }
 
 impl Row {
+    /// A row without values, of a field or of a line.
+    fn of(label: Html, is_line: bool, side: Side) -> Row {
+        let [opened, now, mine] = Default::default();
+        Row { label, opened, now, mine, side, choice: None, is_line, gone: false }
+    }
+
     /// The text of one of its cells. A missing or empty value is named, not left blank.
     pub(super) fn shown(&self, cell: &Cell, t: &Lang) -> Html {
         match cell.0.as_deref() {
@@ -187,16 +193,8 @@ fn added_rows(t: Lang, typed: &Fields) -> Vec<Row> {
     let row = |[product, price, quantity]: [&str; 3]| {
         let typed = || [quantity, price].map(str::trim).join(" × ");
         let line = read_new_line(t, 1, product, price, quantity);
-        Row {
-            label: t.line_added_by_me(product.trim()),
-            opened: Cell::default(),
-            now: Cell::default(),
-            mine: Cell(Some(line.map_or_else(|_| typed(), |line| pieces_at(t, &line)))),
-            side: Side::Mine,
-            choice: None,
-            is_line: true,
-            gone: false,
-        }
+        let mine = Cell(Some(line.map_or_else(|_| typed(), |line| pieces_at(t, &line))));
+        Row { mine, ..Row::of(t.line_added_by_me(product.trim()), true, Side::Mine) }
     };
     new_lines(typed).into_iter().map(row).collect()
 }
@@ -226,16 +224,10 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
     let is_untouched = |name: &str, mine: Option<&str>| {
         before.as_ref().is_some_and(|before| mine.is_some() && before.get(name) == mine)
     };
-    let row = |path: &str, now: Option<String>, mine: Option<String>, side, choice, gone| Row {
+    let row = |path: &str, now: Option<String>, mine: Option<String>, side, choice, gone| {
         // A line that is gone has its product in the order that the text was typed on.
-        label: label(t, path, if gone { opened } else { Some(order) }),
-        opened: Cell::default(),
-        now: Cell(now),
-        mine: Cell(mine),
-        side,
-        choice,
-        is_line: line_of(path).is_some(),
-        gone,
+        let label = label(t, path, if gone { opened } else { Some(order) });
+        Row { now: Cell(now), mine: Cell(mine), choice, gone, ..Row::of(label, line_of(path).is_some(), side) }
     };
     let now = Fields::of_shipping(order.shipping());
     let mut rows = Vec::new();
@@ -279,18 +271,11 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
 /// product gets.
 pub(super) fn between(t: Lang, before: &Order, after: &Order) -> Vec<Row> {
     let row = |label: Html, before: Option<String>, after: Option<String>, is_line| {
-        let differs = before != after;
-        let row = Row {
-            label,
+        (before != after).then(|| Row {
             opened: Cell(before),
             now: Cell(after),
-            mine: Cell::default(),
-            side: Side::Theirs,
-            choice: None,
-            is_line,
-            gone: false,
-        };
-        differs.then_some(row)
+            ..Row::of(label, is_line, Side::Theirs)
+        })
     };
     let (shipping, shipping_after) = (Fields::of_shipping(before.shipping()), Fields::of_shipping(after.shipping()));
     let text = |fields: &Fields, name| Some(fields.text(name).to_owned());
@@ -313,8 +298,7 @@ pub(super) fn between(t: Lang, before: &Order, after: &Order) -> Vec<Row> {
 /// The one row of two texts of a note, if they differ.
 pub(super) fn between_texts(t: Lang, before: &str, after: &str) -> Vec<Row> {
     let [opened, now] = [before, after].map(|text| Cell(Some(text.to_owned())));
-    let (label, side) = (field_label(t, "text"), Side::Theirs);
-    let row = Row { label, opened, now, mine: Cell::default(), side, choice: None, is_line: false, gone: false };
+    let row = Row { opened, now, ..Row::of(field_label(t, "text"), false, Side::Theirs) };
     if before == after { Vec::new() } else { vec![row] }
 }
 

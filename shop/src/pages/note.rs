@@ -85,7 +85,12 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     if form.fields.has("text") {
         seen(&form)?;
     }
-    let opened = shop.open_note(&form.visit.member, &no, form.lock_id_to_open(&shop, next)).await;
+    let id = form.lock_id_to_open(&shop, next);
+    // The form that the text comes from is left with that. Without scripts, nothing else says so.
+    if let Some(left) = form.lock_id().ok().filter(|left| *left != id) {
+        shop.leave(&form.visit.member, &left).await.map_err(|why| refusal::plain(form.visit.frame.clone(), why))?;
+    }
+    let opened = shop.open_note(&form.visit.member, &no, id).await;
     outcome::goes_on(&shop, &form.visit, &no, form.fields.text_of(), next).await;
     let Posted { visit, mut fields, .. } = form;
     fields.set("form_id", &next.to_string());

@@ -48,6 +48,22 @@ async fn saved_note_that_is_sent_again_with_a_mistake_keeps_its_text() {
 }
 
 #[tokio::test]
+async fn note_whose_text_went_on_in_another_form_is_open_no_longer() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let his = park.submit(park.open(ORDER).await.form(OPEN)).await;
+    let hers = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await;
+    park.submit(his.form(SAVE).with("text", "his")).await.is(200);
+    let conflict = olivia.submit(hers.form(SAVE).with("text", "hers")).await;
+    let form = olivia.submit(conflict.is(409).press(SAVE, "edit-first")).await.is(200).form(SAVE);
+    park.open(ORDER).await.says("had the note open since");
+    olivia.submit(form.with("text", "both")).await.is(200);
+    for browser in [&park, &olivia] {
+        assert!(!browser.open(ORDER).await.text().contains("had the note open since"));
+    }
+}
+
+#[tokio::test]
 async fn only_one_first_note_of_an_order_is_saved() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);

@@ -288,7 +288,8 @@ impl Page {
         let document = Html::parse_document(&self.html);
         let found = document.select(&selector(&format!("form[action='{action}'] button[name='{button}']"))).next();
         let found = found.unwrap_or_else(|| panic!("no button {button} in {}:\n{}", self.path, self.html));
-        self.form(action).with(button, found.attr("value").unwrap_or_default())
+        let to = found.attr("formaction").unwrap_or(action).to_owned();
+        Form { action: to, ..self.form(action) }.with(button, found.attr("value").unwrap_or_default())
     }
 
     /// The state of the page, from its `<main>`.
