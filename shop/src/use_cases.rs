@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::{
-    Database, LockManager, LockPolicy, Owner, Repository,
+    Database, LockManager, LockPolicy, Owner, Repository, VersionConflict,
     clock::ManualClock,
     error::{BreakError, LeaseError, ListError, LockError, UpdateError},
     lease::Acquire,
@@ -207,6 +207,16 @@ impl Refusal {
     /// Whether the request itself was malformed: no page of the shop sends it.
     pub fn is_about_the_request(&self) -> bool {
         matches!(self, Refusal::Failed(tenure::Error::VersionTokenMismatch { .. }))
+    }
+
+    /// The conflict of versions, if it is one.
+    pub fn of_version(&self) -> Option<&VersionConflict> {
+        match self {
+            Refusal::Failed(
+                tenure::Error::VersionConflict(conflict) | tenure::Error::OptimisticLockingFailure(conflict),
+            ) => Some(conflict),
+            _ => None,
+        }
     }
 
     /// The order's own refusal, if any.

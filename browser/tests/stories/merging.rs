@@ -256,3 +256,18 @@ async fn note_that_is_edited_first_goes_on_when_its_comparison_is_saved_in_anoth
     olivia.sees("#note[data-tenure-state=moved] [data-tenure-action=save]").await;
     assert_eq!(olivia.value("[name=text]").await, "Mine, and more");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_change_of_another_leaves_nothing_unsaved() {
+    let story = Story::begin().await;
+    let (minji, park) = (at_the_address(&story, "minji", "en").await, at_the_address(&story, "park", "en").await);
+    for person in [&park, &minji] {
+        person.types("[name=message]", "Ring twice").await;
+        person.sees("#shipping[data-tenure-state=held]").await;
+        person.clicks("[data-tenure-action=save]").await;
+        person.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    }
+    assert!(minji.reads(".flash").await.contains("The same was saved elsewhere"));
+    assert_eq!((minji.drafts().await, story.holder().await.is_some()), (0, false));
+    assert!(!minji.reads("main").await.contains("not saved"));
+}

@@ -65,7 +65,7 @@ pub(super) fn in_words(frame: &Frame, no: &OrderNo, problem: Problem) -> Problem
         "foreign-version" => t.foreign_what(no).plain(),
         "bad-form" => t.incomplete_next().to_owned(),
         "forbidden" => t.forbidden_operators().to_owned(),
-        "other-person" => t.other_person_what().to_owned(),
+        "other-person" => t.standing_other_person().to_owned(),
         "csrf-failed" => format!("{} {}", t.csrf_what(), t.csrf_reload()),
         _ => return problem,
     };

@@ -128,7 +128,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     };
     let rule = order.and_then(|order| rule(t, attempt.what, order.state()));
     let state = state(&frame, conflict, &rows, rule.is_some());
-    let applies = state != "CP-3" && (!has_mine || rows.iter().any(Row::applies));
+    let applies = !has_mine || rows.iter().any(Row::applies);
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
     let savers = savers(conflict, if is_note { &[] } else { &view.changes });
     let mut said = said(&frame, conflict, state, &savers, has_mine, is_note, both.is_some());
@@ -245,7 +245,6 @@ fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: 
     let all = |is: fn(&Row) -> bool| rows.iter().all(is);
     match () {
         () if is_ruled_out => "CP-4",
-        () if all(|row| row.side == Side::Same) => "CP-3",
         () if by_me => "CP-11",
         () if !conflict.opened_known => "CP-6",
         () if all(|row| row.side != Side::Both) => "CP-1",
@@ -285,7 +284,6 @@ fn said(
     let third = match state {
         "CP-1" if has_mine => Some(t.disjoint()),
         "CP-2" => Some(t.overlap()),
-        "CP-3" => Some(t.identical()),
         "CP-6" if is_note => Some(t.note_opened_unknown()),
         "CP-6" => Some(t.opened_unknown()),
         _ => None,

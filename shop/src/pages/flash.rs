@@ -27,6 +27,8 @@ pub(crate) enum Flash {
     SavedBoth { with: Vec<String> },
     /// The save changed nothing.
     Unchanged,
+    /// Somebody saved the same before.
+    SavedElsewhere,
     /// Shipping has started.
     Shipping,
     /// The order was cancelled.
@@ -127,6 +129,7 @@ impl Flash {
             Flash::SavedBoth { with } if with.is_empty() => t.flash_saved_both_own().into(),
             Flash::SavedBoth { with } => t.flash_saved_both(t.names(&with)),
             Flash::Unchanged => t.flash_unchanged().into(),
+            Flash::SavedElsewhere => t.flash_saved_elsewhere().into(),
             Flash::Shipping => t.flash_shipping().into(),
             Flash::Cancelled => t.flash_cancelled().into(),
             Flash::Left => t.flash_left().into(),

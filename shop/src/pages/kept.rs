@@ -15,7 +15,7 @@ use super::posted::{Answer, browser_key};
 use super::problem::Retry;
 use super::read::{read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
-use super::{both, edit, note, order_url, problem, see, shipping};
+use super::{both, edit, note, order_url, outcome, problem, see, shipping};
 use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, ShippingForm, Shop, WholeForm};
 
@@ -196,7 +196,14 @@ pub(super) async fn show(
 ) -> Answer {
     let kept = KeptForm::read(&shop, &visit, &key, &no, id).await?;
     let attempt = kept.attempt(&no);
-    match kept.ask(&shop, &visit, &no).await {
+    let asked = match kept.ask(&shop, &visit, &no).await {
+        Ok(Err(refusal)) => match note::met(&shop, &visit, &attempt, refusal).await {
+            refusal if outcome::nothing_left(&refusal, &kept.fields).is_some() => Ok(Ok(())),
+            refusal => Ok(Err(refusal)),
+        },
+        asked => asked,
+    };
+    match asked {
         // A button is on the order's page, with its own question.
         Ok(Ok(())) if !kept.what.has_text() => Ok(see(&order_url(&no))),
         Ok(Ok(())) => {
@@ -207,7 +214,7 @@ pub(super) async fn show(
             Some(form) => see(&note::address(&no, form, Some(id))),
             None => problem::not_kept(visit.frame, &no),
         }),
-        Ok(Err(refusal)) => Ok(note::refusal(&shop, visit, attempt, refusal).await),
+        Ok(Err(refusal)) => Ok(refusal::page(&shop, visit, attempt, refusal).await),
         Err(Some(page)) => Ok(page),
         Err(None) => Ok(problem::not_kept(visit.frame, &no)),
     }

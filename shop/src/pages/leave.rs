@@ -17,13 +17,13 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
     let own = if form.fields.has("form_id") { Some(form.form_id()?) } else { None };
     let ended = form.fields.text_of().filter(|ended| Some(*ended) != own);
     let failed = |why| refusal::plain(frame.clone(), why);
-    let was_held = shop.leave(member, &id).await.map_err(failed)?;
+    let had_lease = shop.leave(member, &id).await.map_err(failed)?;
     let mut dropped = false;
     for text in own.into_iter().chain(ended) {
         dropped |= shop.move_text(member, &no, text, None).await.map_err(failed)?;
     }
     let mut response = Sent::done(order_url(&no)).answer(frame.script);
-    let flash = if dropped { Some(Flash::Dropped) } else { was_held.then_some(Flash::Left) };
+    let flash = if dropped { Some(Flash::Dropped) } else { had_lease.then_some(Flash::Left) };
     if let Some(flash) = flash {
         flash.leave(&mut response, &order_url(&no));
     }

@@ -5,12 +5,7 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::aggregate::value::Value;
-use tenure::{
-    Error, Version, VersionConflict, VersionToken,
-    error::LeaseError,
-    lease::Holder,
-    version::{Change, FieldConflict},
-};
+use tenure::{Error, Version, VersionConflict, VersionToken, error::LeaseError, lease::Holder, version::FieldConflict};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
@@ -26,7 +21,7 @@ use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::standing::{Kind, Standing};
-use super::{conflict, form_url, order_url, outcome, problem, read, see};
+use super::{form_url, order_url, outcome, problem, read, see};
 use crate::domain::{Invalid, Note, OrderNo, Problem, grouped};
 use crate::use_cases::{Doing, Refusal, Shop};
 
@@ -111,7 +106,10 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     let text = fields.text("text").to_owned();
     let save = |seen| {
         let (shop, visit, no, id, doing, text) = (&shop, &visit, &no, &id, &doing, &text);
-        async move { shop.save_note(&visit.member, no, seen, id, text, doing).await.map(|_| Flash::NoteSaved) }
+        async move {
+            let saved = shop.save_note(&visit.member, no, seen, id, text, doing).await?;
+            Ok(if saved.is_some() { Flash::NoteSaved } else { Flash::Unchanged })
+        }
     };
     let done = match seen {
         Some(seen) => {
@@ -139,7 +137,11 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
         fields.set("form_id", &form.to_string());
     }
     let attempt = Attempt { what: What::SaveNote, no: &no, seen: None, fields: &fields, kept: None };
-    match done {
+    let done = match done {
+        Err(refusal) => Err(met(&shop, &visit, &attempt, refusal).await),
+        done => done,
+    };
+    match outcome::settled(&shop, &visit, &once, &id, &fields, done).await {
         Err(Refusal::Note(_)) => Ok(on_to_the_form(&shop, visit, attempt, &key, form).await),
         done => Ok(outcome::of(&shop, visit, attempt, done).await),
     }
@@ -164,24 +166,26 @@ async fn on_to_the_form(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &B
 
 /// The page about a refused form; of a note, also if the opened text is unknown.
 pub(super) async fn refusal(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusal: Refusal) -> Response {
-    match refusal {
-        Refusal::Failed(Error::AlreadyExists { .. }) => met(shop, visit, attempt, Version::FIRST, None).await,
-        Refusal::Failed(Error::VersionConflict(known) | Error::OptimisticLockingFailure(known))
-            if attempt.what == What::SaveNote && known.fields.is_empty() && known.actual.is_some() =>
-        {
-            met(shop, visit, attempt, known.expected, known.changed).await
-        }
-        refusal => refusal::page(shop, visit, attempt, refusal).await,
-    }
+    let refusal = met(shop, &visit, &attempt, refusal).await;
+    refusal::page(shop, visit, attempt, refusal).await
 }
-/// Two people wrote, and the opened text is unknown: maybe there was none. Then the current note
-/// is compared with the typed text.
-async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version, changed: Option<Change>) -> Response {
-    let view = match shop.order(&visit.member, attempt.no).await {
-        Ok(view) => view,
-        Err(refusal) => return refusal::plain(visit.frame, refusal),
+
+/// The refusal to save a note. If two people wrote and the opened text is unknown, maybe because there was none, it is a conflict of the
+/// typed text with the present note.
+pub(super) async fn met(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>, refusal: Refusal) -> Refusal {
+    let (expected, changed) = match (&refusal, refusal.of_version()) {
+        _ if attempt.what != What::SaveNote => return refusal,
+        (Refusal::Failed(Error::AlreadyExists { .. }), _) => (Version::FIRST, None),
+        (_, Some(known)) if known.fields.is_empty() && known.actual.is_some() => {
+            (known.expected, known.changed.clone())
+        }
+        _ => return refusal,
     };
-    let Some(note) = view.note else { return problem::failed(visit.frame) };
+    let note = match shop.noted(&visit.member, attempt.no).await {
+        Ok(view) => view.note,
+        Err(refusal) => return refusal,
+    };
+    let Some(note) = note else { return refusal };
     let changed = match changed {
         None => shop.note_change(attempt.no).await.ok().flatten(),
         changed => changed,
@@ -203,7 +207,7 @@ async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version,
         opened_known: false,
         mine_known: true,
     };
-    conflict::page(shop, visit, attempt, &conflict).await
+    Refusal::Failed(Error::VersionConflict(Box::new(conflict)))
 }
 
 /// The form, with the typed text if there is any.

@@ -6,13 +6,17 @@
 use std::future::Future;
 
 use axum::response::Response;
-use tenure::{Aggregate, VersionToken};
+use tenure::{
+    Aggregate, LockId, Version, VersionToken,
+    version::{FieldConflict, Side},
+};
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 
-use super::fields::SAVED_BEFORE;
+use super::fields::{Fields, SAVED_BEFORE};
 use super::flash::Flash;
 use super::frame::Visit;
+use super::read::new_lines;
 use super::refusal::{Attempt, What};
 use super::{note, order_url};
 use crate::domain::{Note, Order, OrderNo};
@@ -74,6 +78,34 @@ pub(super) fn seen<A>(
     }
 }
 
+/// The version that has all of the person's changes already, because somebody saved the same, or they changed nothing; and what they are told.
+/// A line that they added is a change, even if another person added the same.
+pub(super) fn nothing_left(refusal: &Refusal, typed: &Fields) -> Option<(Version, Flash)> {
+    let conflict = refusal.of_version()?;
+    let fields = || conflict.fields.iter();
+    let is_left = |field: &FieldConflict| matches!(field.side(), Side::Mine | Side::Both);
+    if !conflict.mine_known || conflict.fields.is_empty() || fields().any(is_left) || !new_lines(typed).is_empty() {
+        return None;
+    }
+    let is_same = fields().any(|field| field.side() == Side::Same && field.opened != field.mine);
+    Some((conflict.actual?, if is_same { Flash::SavedElsewhere } else { Flash::Unchanged }))
+}
+
+/// A form with nothing left to save counts as saved.
+pub(super) async fn settled(
+    shop: &Shop,
+    visit: &Visit,
+    once: &Once,
+    id: &LockId,
+    typed: &Fields,
+    done: Result<Flash, Refusal>,
+) -> Result<Flash, Refusal> {
+    match done.as_ref().err().and_then(|refusal| nothing_left(refusal, typed)) {
+        None => done,
+        Some((version, flash)) => shop.saved_by_another(&visit.member, once, version, id).await.map(|()| flash),
+    }
+}
+
 /// Redirects to the order's page with the result, or to the page that explains the refusal.
 pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Result<Flash, Refusal>) -> Response {
     let refusal = match done {
@@ -104,6 +136,9 @@ async fn next_version(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Opti
         return None;
     }
     let saved = shop.saved(&visit.member, fields.text("form_id").parse().ok()?).await.ok()??;
+    if !saved.is_by_itself() {
+        return None;
+    }
     match attempt.what {
         What::SaveNote => Some(VersionToken::<Note>::new(attempt.no, saved.version).to_string()),
         What::SaveEdit | What::ChangeShipping => {

@@ -39,7 +39,6 @@ texts! {
          still wanted, add it again, or ask for it.",
         "변경하신 상품 가운데 그사이 주문에서 빠진 것이 있습니다. 나머지 변경은 저장할 수 있습니다. 그 상품이 필요하면 다시 추가하거나 요청하세요.";
     untouched: "(not changed by you)", "(내가 바꾸지 않음)";
-    identical: "Both changes say the same, so there is nothing left to do.", "두 변경의 내용이 같아서 더 할 일이 없습니다.";
     opened_unknown:
         "What the order looked like when you opened it is not known any more, so only its present state and your \
          text are compared.",
@@ -67,8 +66,8 @@ texts! {
         "내가 바꾼 항목만 저장하고, 상대가 바꾼 항목은 그대로 둡니다.";
     apply_hint: "Saves the order as it is now, with the values that are chosen above.", "위에서 선택한 값으로 현재 주문을 저장합니다.";
     apply_hint_note:
-        "Saves the note with the text that is chosen above. The other text stays among the earlier texts of the note.",
-        "위에서 선택한 내용으로 메모를 저장합니다. 다른 내용은 이전 메모에 남습니다.";
+        "Saves the note with the text that is chosen above. If that is yours, the other text stays among the earlier texts of the note.",
+        "위에서 선택한 내용으로 메모를 저장합니다. 내 내용을 선택하면 상대방 내용은 이전 메모에 남습니다.";
     edit_mine_first: "Edit mine first", "내 변경 다시 고치기";
     use_theirs: "Use theirs, drop mine", "상대방 내용 유지(내 변경 삭제)";
     start_on_current: "Start shipping as it is now", "현재 내용으로 발송 처리";

@@ -39,6 +39,9 @@ texts! {
         "Saved, together with the changes that you made elsewhere.",
         "저장했습니다. 다른 곳에서 내가 바꾼 내용도 함께 들어 있습니다.";
     flash_unchanged: "Nothing was different, so nothing was saved.", "바뀐 내용이 없어 저장하지 않았습니다.";
+    flash_saved_elsewhere:
+        "The same was saved elsewhere meanwhile, so there was nothing left to save.",
+        "그사이 다른 곳에서 같은 내용이 저장되어 더 저장할 것이 없습니다.";
     flash_shipping: "Shipping has started.", "발송 처리했습니다.";
     flash_cancelled: "The order is cancelled.", "주문을 취소했습니다.";
     flash_left:

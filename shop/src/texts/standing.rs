@@ -13,6 +13,11 @@ texts! {
     standing_gone:
         "The order is not there any more, or not for you to see. Anything typed here stays, and can be copied.",
         "주문이 더 이상 없거나 볼 수 없게 되었습니다. 여기에 입력하는 내용은 그대로 남으며 복사할 수 있습니다.";
+    standing_other_person:
+        "This form was opened by somebody else, and another person is signed in in this browser now, so it cannot be saved. To go on, sign in \
+         again with that account in a new tab, then come back here: what is typed stays.",
+        "다른 사람이 연 양식인데 지금은 이 브라우저에 다른 계정으로 로그인되어 있어 저장할 수 없습니다. 계속하려면 새 탭에서 그 계정으로 다시 로그인한 뒤 여기로 돌아오세요. \
+         입력한 내용은 그대로 남습니다.";
     standing_resumed:
         "Your time to edit had run out, but nobody changed the order meanwhile. You can go on.",
         "편집 시간이 끝났었지만 그사이 주문을 바꾼 사람은 없습니다. 계속 수정하세요.";

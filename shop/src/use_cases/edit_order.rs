@@ -3,6 +3,7 @@
 use tenure::{
     Lease, Loaded, LockId, LockKey, Version, VersionToken,
     error::{LeaseError, LockError, TakeOverError},
+    lease::LeaseLossReason,
 };
 use tenure_web::beat::MOVED_HERE;
 use tenure_web::leases::was_left_by;
@@ -117,12 +118,11 @@ impl Shop {
         Ok(self.run(actor, update, doing, command).await?)
     }
 
-    /// Leaves without saving, and returns whether that released a lease. A lease that is already gone, or was never acquired,
-    /// is fine.
+    /// Leaves without saving, and returns whether the form had a lease. One that is already gone, or was never acquired, is fine.
     pub async fn leave(&self, actor: &Member, id: &LockId) -> Result<bool, Refusal> {
         match self.locks.acting_for(&actor.owner()).release_lock(id).await {
             Ok(()) => Ok(true),
-            Err(LeaseError::NoLock(_)) => Ok(false),
+            Err(LeaseError::NoLock(lost)) => Ok(lost.why != LeaseLossReason::Unknown),
             Err(error) => Err(error.into()),
         }
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tenure::{
-    Aggregate, Version,
+    Aggregate, LockId, Version,
     unit_of_work::{Also, Steps, Update},
 };
 use tenure_web::form_id::FormId;
@@ -101,7 +101,15 @@ pub struct SavedForm {
     made_on: i64,
 }
 
+/// Stands for the version of a form whose content another person saved.
+const BY_ANOTHER: i64 = -1;
+
 impl SavedForm {
+    /// Whether the form itself was saved. Otherwise another person saved the same, perhaps with more that its author has not seen.
+    pub fn is_by_itself(&self) -> bool {
+        self.made_on != BY_ANOTHER
+    }
+
     /// Whether text that was typed on this version continues from the form's save: only if that save
     /// was made on this same version, so that it contains no changes of others that the text's author has not seen.
     pub fn goes_on_from(&self, seen: i64) -> bool {
@@ -164,6 +172,21 @@ impl Shop {
             let (version, at) = (Version::new(row.version).ok()?, Timestamp::from_second(row.saved_at).ok()?);
             Some(SavedForm { version, digest: row.digest, at, made_on: row.made_on })
         }))
+    }
+
+    /// Another person has saved what this form says: it is left, and counts as saved.
+    pub async fn saved_by_another(
+        &self,
+        actor: &Member,
+        once: &Once,
+        version: Version,
+        id: &LockId,
+    ) -> Result<(), Refusal> {
+        let row = SavedRow { version: version.number(), made_on: BY_ANOTHER, ..once.row(actor) };
+        let mut tx = self.db.begin().await?;
+        storage::mark_saved(&self.db, &mut tx, &row).await?;
+        tx.commit().await?;
+        self.leave(actor, id).await.map(drop)
     }
 
     /// Runs a command on an aggregate: saves it together with the record that this form was saved, or only tests.

@@ -70,7 +70,7 @@ impl Shop {
     }
 
     /// Saves the note on the version that was seen; without one, the note did not exist yet. The save does not need the lease
-    /// (it is advisory), and only releases it.
+    /// (it is advisory), and only releases it. `None`: nothing was different.
     pub async fn save_note(
         &self,
         actor: &Member,
@@ -79,24 +79,25 @@ impl Shop {
         id: &LockId,
         text: &str,
         doing: &Doing,
-    ) -> Result<Version, Refusal> {
+    ) -> Result<Option<Version>, Refusal> {
         actor.must_be(Role::Operator)?;
         self.order_of(actor, no).await?;
         let version = match seen {
             Some(seen) => {
                 let update = self.notes.update(no).by(&actor.owner()).command("write note").expecting(seen);
                 match self.run(actor, update, doing, |note| note.rewrite(text)).await {
-                    Ok(version) => version,
+                    Ok(version) => Some(version).filter(|version| *version != seen.version()),
                     Err(UpdateError::Refused(invalid)) => return Err(Refusal::Note(invalid)),
                     Err(UpdateError::Failed(error)) => return Err(error.into()),
                 }
             }
+            None if text.is_empty() => None,
             None => {
                 let note = Note::new(no.clone(), text).map_err(Refusal::Note)?;
                 let Doing::Save(once) = doing else {
                     return match self.notes.get(no).await? {
                         Some(_) => Err(Error::AlreadyExists { aggregate: "Note".into(), id: no.to_string() }.into()),
-                        None => Ok(Version::FIRST),
+                        None => Ok(Some(Version::FIRST)),
                     };
                 };
                 let insert = || async {
@@ -108,7 +109,7 @@ impl Shop {
                     tx.commit().await?;
                     Ok::<_, tenure::Error>(inserted.version())
                 };
-                self.db.retry(as_often_as_is_safe(), insert).await?.value
+                Some(self.db.retry(as_often_as_is_safe(), insert).await?.value)
             }
         };
         if let Doing::Save(_) = doing {

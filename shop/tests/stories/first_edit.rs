@@ -202,8 +202,13 @@ async fn leaving_releases_the_lock_and_says_so() {
     // It was left already, but the same page returned.
     assert_eq!(server.held().await.len(), 1);
     let left = minji.submit(page.form(LEAVE)).await;
-    assert!(left.is(200).html.contains("without saving"), "{}", left.html);
+    left.is(200).tells("without saving");
     assert_eq!(server.held().await, []);
+    // Nor is it silent about a form whose time ran out, and whose text is dropped with it.
+    let page = minji.get(SHIPPING).await;
+    begin(&minji, &page.form(SHIPPING)).await;
+    server.clock.advance(Duration::from_secs(3600));
+    minji.submit(page.form(LEAVE)).await.is(200).tells("without saving");
 }
 
 #[tokio::test]

@@ -264,16 +264,60 @@ async fn a_third_save_during_the_choice_keeps_what_was_chosen() {
 async fn the_same_value_of_both_is_nothing_to_do() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
-    let (hers, his) = (address_form(&minji).await, address_form(&park).await);
+    let (hers, his) = (address_form(&minji).await, address_form(&park).await.with("address.line1", "한강대로 2"));
     park.submit(his.with("message", "문 앞에")).await.is(200);
-    let same = minji.submit(hers.with("message", "문 앞에")).await;
-    assert_eq!(same.is(409).state(), "CP-3");
-    assert!(
-        !same.html.contains("type=\"radio\"") && !same.html.contains("data-tenure-action=\"save\""),
-        "{}",
-        same.html
-    );
-    same.says("Both changes say the same");
+    let mine = || hers.clone().with("message", "문 앞에");
+    let same = minji.submit(mine()).await;
+    same.is(200).tells("The same was saved elsewhere").says("한강대로 2");
+    minji.submit(mine()).await.is(200);
+    assert!(!minji.open(ORDER).await.html.contains("was not saved"));
+    // The form has not seen his address: what it is sent with later is compared with it.
+    let later = minji.submit(mine().with("address.line1", "세종대로 9")).await;
+    later.is(409).says("한강대로 2").says("세종대로 9");
+    assert_eq!(stored(&server).await, expected("한강대로 2", "문 앞에", 2));
+}
+
+#[tokio::test]
+async fn a_form_in_which_nothing_was_changed_saves_nothing_over_others() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let hers = address_form(&minji).await;
+    park.submit(address_form(&park).await.with("message", "문 앞에")).await.is(200);
+    minji.submit(hers).await.is(200).tells("Nothing was different");
+    let whole = park.edit(ORDER).await.form(SAVE);
+    server.clock.advance(Duration::from_secs(300));
+    minji.submit(address_form(&minji).await.with("message", "경비실에")).await.is(200);
+    park.submit(whole).await.is(200).tells("Nothing was different");
+    assert_eq!(server.order(ORDER).await.0.shipping().message(), "경비실에");
+    assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn text_that_another_person_saved_since_is_settled() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let hers = address_form(&minji).await.with("message", "문 앞에");
+    park.submit(address_form(&park).await.with("message", "경비실에")).await.is(200);
+    let refused = minji.submit(hers).await;
+    park.submit(address_form(&park).await.with("message", "문 앞에")).await.is(200);
+    let ready = minji.get(&refused.is(409).path).await;
+    minji.submit(ready.is(200).form(SHIPPING)).await.is(200).tells("The same was saved elsewhere");
+    assert!(!minji.open(ORDER).await.html.contains("was not saved"));
+}
+
+#[tokio::test]
+async fn a_product_that_both_added_is_not_taken_for_the_same_change() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let add = |form: Form| form.with("new-product", "찻잔").with("new-price", "12000").with("new-quantity", "2");
+    let lunch = add(park.edit(ORDER).await.form(SAVE));
+    server.clock.advance(Duration::from_secs(300));
+    olivia.submit(add(olivia.edit(ORDER).await.form(SAVE))).await.is(200);
+    let conflict = park.submit(lunch).await;
+    conflict.is(409).says("찻잔");
+    park.submit(conflict.form(SAVE)).await.is(200);
+    let (order, _) = server.order(ORDER).await;
+    assert_eq!(order.lines().iter().filter(|line| line.product() == "찻잔").count(), 2);
 }
 
 #[tokio::test]

@@ -64,6 +64,34 @@ async fn note_whose_text_went_on_in_another_form_is_open_no_longer() {
 }
 
 #[tokio::test]
+async fn empty_note_is_not_written() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let (open, save) = ("/orders/2026-000001/note/edit", "/orders/2026-000001/note/save");
+    let his = park.submit(park.open("2026-000001").await.form(open)).await.form(save);
+    let hers = olivia.submit(olivia.open("2026-000001").await.form(open)).await.form(save);
+    park.submit(his).await.is(200).tells("Nothing was different").says("Write a note");
+    olivia.submit(hers.with("text", "hers")).await.is(200).tells("Note saved");
+    let unchanged = park.submit(park.open("2026-000001").await.form(open)).await.form(save);
+    park.submit(unchanged).await.is(200).tells("Nothing was different").says("hers");
+}
+
+#[tokio::test]
+async fn the_same_note_of_both_is_nothing_to_do() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    // There was no note, or there was one: twice.
+    for text in ["the first", "the second"] {
+        let his = park.submit(park.open(ORDER).await.form(OPEN)).await.form(SAVE).with("text", text);
+        let hers = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await.form(SAVE).with("text", text);
+        park.submit(his).await.is(200);
+        olivia.submit(hers).await.is(200).tells("The same was saved elsewhere");
+        let page = olivia.open(ORDER).await;
+        assert!(!page.html.contains("was not saved") && !page.html.contains("had the note open since"));
+    }
+}
+
+#[tokio::test]
 async fn only_one_first_note_of_an_order_is_saved() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);

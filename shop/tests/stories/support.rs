@@ -314,6 +314,14 @@ impl Page {
         self
     }
 
+    /// The page begins with this message about what was done before.
+    pub fn tells(&self, words: &str) -> &Self {
+        let document = Html::parse_document(&self.html);
+        let told: String = document.select(&selector(".flash")).flat_map(|flash| flash.text()).collect();
+        assert!(told.contains(words), "{} ({}) does not tell {words:?}, but {told:?}", self.path, self.status);
+        self
+    }
+
     pub fn is(&self, status: u16) -> &Self {
         assert_eq!(self.status.as_u16(), status, "{}: {}", self.path, self.html);
         self
