@@ -197,7 +197,7 @@ pub(super) async fn show(
     let kept = KeptForm::read(&shop, &visit, &key, &no, id).await?;
     let attempt = kept.attempt(&no);
     let asked = match kept.ask(&shop, &visit, &no).await {
-        Ok(Err(refusal)) => match note::met(&shop, &visit, &attempt, refusal).await {
+        Ok(Err(refusal)) if kept.what.has_text() => match note::met(&shop, &visit, &attempt, refusal).await {
             refusal if outcome::nothing_left(&refusal, &kept.fields).is_some() => Ok(Ok(())),
             refusal => Ok(Err(refusal)),
         },

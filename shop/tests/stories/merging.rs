@@ -306,6 +306,20 @@ async fn text_that_another_person_saved_since_is_settled() {
 }
 
 #[tokio::test]
+async fn a_command_that_another_person_gave_first_is_explained() {
+    for command in ["start-shipping", "cancel"] {
+        let server = Server::start().await;
+        let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+        let action = format!("/orders/{ORDER}/{command}");
+        let (his, hers) = (park.open(ORDER).await.form(&action), olivia.open(ORDER).await.form(&action));
+        park.submit(his).await.is(200);
+        let refused = olivia.submit(hers).await;
+        assert_eq!(refused.is(409).state(), "CP-4", "{command}");
+        refused.says("박서연");
+    }
+}
+
+#[tokio::test]
 async fn a_product_that_both_added_is_not_taken_for_the_same_change() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
