@@ -169,7 +169,7 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     };
     let done = outcome::once(&shop, &visit, &once, &no, seen, save).await;
     let (seen, done) = outcome::seen(seen, done);
-    let done = outcome::settled(&shop, &visit, &once, &id, &fields, done).await;
+    let done = outcome::settled(&shop, &visit, &attempt, &once, &id, done).await;
     let attempt = Attempt { seen: Some(seen), ..attempt };
     let is_mistake =
         done.as_ref().err().and_then(|refusal| refusal.of_order()).is_some_and(|error| mistake_of(t, error).is_some());

@@ -198,7 +198,7 @@ pub(super) async fn show(
     let attempt = kept.attempt(&no);
     let asked = match kept.ask(&shop, &visit, &no).await {
         Ok(Err(refusal)) if kept.what.has_text() => match note::met(&shop, &visit, &attempt, refusal).await {
-            refusal if outcome::nothing_left(&refusal, &kept.fields).is_some() => Ok(Ok(())),
+            refusal if outcome::nothing_left(&shop, &visit, &attempt, &refusal).await.is_some() => Ok(Ok(())),
             refusal => Ok(Err(refusal)),
         },
         asked => asked,

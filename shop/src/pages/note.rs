@@ -141,7 +141,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
         Err(refusal) => Err(met(&shop, &visit, &attempt, refusal).await),
         done => done,
     };
-    match outcome::settled(&shop, &visit, &once, &id, &fields, done).await {
+    match outcome::settled(&shop, &visit, &attempt, &once, &id, done).await {
         Err(Refusal::Note(_)) => Ok(on_to_the_form(&shop, visit, attempt, &key, form).await),
         done => Ok(outcome::of(&shop, visit, attempt, done).await),
     }

@@ -6,17 +6,14 @@
 use std::future::Future;
 
 use axum::response::Response;
-use tenure::{
-    Aggregate, LockId, Version, VersionToken,
-    version::{FieldConflict, Side},
-};
+use tenure::{Aggregate, LockId, Version, VersionToken, version::Side};
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 
-use super::fields::{Fields, SAVED_BEFORE};
+use super::compare;
+use super::fields::SAVED_BEFORE;
 use super::flash::Flash;
 use super::frame::Visit;
-use super::read::new_lines;
 use super::refusal::{Attempt, What};
 use super::{note, order_url};
 use crate::domain::{Note, Order, OrderNo};
@@ -78,16 +75,24 @@ pub(super) fn seen<A>(
     }
 }
 
-/// The version that has all of the person's changes already, because somebody saved the same, or they changed nothing; and what they are told.
-/// A line that they added is a change, even if another person added the same.
-pub(super) fn nothing_left(refusal: &Refusal, typed: &Fields) -> Option<(Version, Flash)> {
+/// The version that has all of the person's changes already, because somebody saved the same, or they changed nothing; and what they are
+/// told. The rows of the comparison decide, so its page has always something to decide.
+pub(super) async fn nothing_left(
+    shop: &Shop,
+    visit: &Visit,
+    attempt: &Attempt<'_>,
+    refusal: &Refusal,
+) -> Option<(Version, Flash)> {
     let conflict = refusal.of_version()?;
-    let fields = || conflict.fields.iter();
-    let is_left = |field: &FieldConflict| matches!(field.side(), Side::Mine | Side::Both);
-    if !conflict.mine_known || conflict.fields.is_empty() || fields().any(is_left) || !new_lines(typed).is_empty() {
+    let view = match attempt.what {
+        What::SaveNote => None,
+        _ => Some(shop.order(&visit.member, attempt.no).await.ok()?),
+    };
+    let rows = compare::rows(visit.frame.t, conflict, attempt.fields, view.as_ref().map(|view| &*view.order));
+    if rows.iter().any(|row| matches!(row.side, Side::Mine | Side::Both)) {
         return None;
     }
-    let is_same = fields().any(|field| field.side() == Side::Same && field.opened != field.mine);
+    let is_same = !conflict.opened_known || rows.iter().any(|row| row.is_same() && row.mine_changed());
     Some((conflict.actual?, if is_same { Flash::SavedElsewhere } else { Flash::Unchanged }))
 }
 
@@ -95,12 +100,13 @@ pub(super) fn nothing_left(refusal: &Refusal, typed: &Fields) -> Option<(Version
 pub(super) async fn settled(
     shop: &Shop,
     visit: &Visit,
+    attempt: &Attempt<'_>,
     once: &Once,
     id: &LockId,
-    typed: &Fields,
     done: Result<Flash, Refusal>,
 ) -> Result<Flash, Refusal> {
-    match done.as_ref().err().and_then(|refusal| nothing_left(refusal, typed)) {
+    let Err(refusal) = &done else { return done };
+    match nothing_left(shop, visit, attempt, refusal).await {
         None => done,
         Some((version, flash)) => shop.saved_by_another(&visit.member, once, version, id).await.map(|()| flash),
     }

@@ -122,7 +122,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     };
     let done = outcome::once(&shop, &visit, &once, &no, version, save).await;
     let (seen, done) = outcome::seen(version, done);
-    let done = outcome::settled(&shop, &visit, &once, &id, &fields, done).await;
+    let done = outcome::settled(&shop, &visit, &attempt, &once, &id, done).await;
     Ok(outcome::of(&shop, visit, Attempt { seen: Some(seen), ..attempt }, done).await)
 }
 

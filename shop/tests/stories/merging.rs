@@ -339,6 +339,7 @@ async fn a_version_that_is_not_kept_any_more_is_compared_with_the_present_one_al
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let hers = address_form(&minji).await.with("message", "문 앞에");
+    let same = address_form(&minji).await.with("message", "50");
     let (orders, no) = (Repository::<Order>::new(&server.db), OrderNo::new(ORDER).unwrap());
     // One more than are kept.
     for at in 0..51 {
@@ -349,6 +350,7 @@ async fn a_version_that_is_not_kept_any_more_is_compared_with_the_present_one_al
         });
         changed.await.unwrap();
     }
+    minji.submit(same).await.is(200).tells("The same was saved elsewhere");
     let conflict = minji.submit(hers).await;
     assert_eq!(conflict.is(409).state(), "CP-6");
     conflict.says("문 앞에").says("is not known any more").says("Olivia Reed");
