@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
+use sha2::{Digest, Sha256};
+
 /// Number of leading bytes with the creation time, in milliseconds since 1970.
 const TIME: usize = 6;
 
@@ -27,6 +29,16 @@ impl FormId {
         let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX).to_be_bytes();
         bytes[..TIME].copy_from_slice(&millis[8 - TIME..]);
+        FormId(bytes)
+    }
+
+    /// The id of the form in which the text of this one goes on once this one has ended: always the same, so that a page that is drawn
+    /// twice is one form. It has the creation time of this one, then bytes of its SHA-256.
+    #[must_use]
+    pub fn successor(&self) -> Self {
+        let mut bytes = self.0;
+        let digest = Sha256::digest(self.0);
+        bytes[TIME..].copy_from_slice(&digest[TIME..self.0.len()]);
         FormId(bytes)
     }
 
@@ -71,6 +83,15 @@ impl std::error::Error for InvalidFormId {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_successor_of_a_form_is_always_the_same_and_no_other_form() {
+        let id = FormId::random();
+        assert_eq!(id.successor(), id.successor());
+        assert_eq!(id.successor().time(), id.time());
+        let ids = [id, id.successor(), id.successor().successor(), FormId::random().successor()];
+        assert_eq!(std::collections::HashSet::from(ids).len(), ids.len());
+    }
 
     #[test]
     fn a_form_id_is_read_back_from_its_text() {

@@ -126,8 +126,8 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     Ok(outcome::of(&shop, visit, Attempt { seen: Some(seen), ..attempt }, done).await)
 }
 
-/// The form in which text goes on, and its lease: that in which it was typed, as long as that was neither saved nor lost, else a new one.
-/// `None` if it was saved as it is.
+/// The form in which text goes on, and its lease: that in which it was typed, as long as that was neither saved nor lost, else the one after
+/// it. `None` if it was saved as it is.
 async fn goes_on(
     shop: &Shop,
     visit: &Visit,
@@ -135,18 +135,22 @@ async fn goes_on(
     key: &BrowserKey,
 ) -> Result<Option<(FormId, Mine)>, Refusal> {
     let member = &visit.member;
-    let new = || Ok(Some((FormId::random(), Mine::None)));
-    let Ok(form) = fields.text("form_id").parse() else { return new() };
-    match shop.saved(member, form).await? {
-        Some(saved) if saved.digest == fields.digest() => return Ok(None),
-        // It was edited further after it had been saved.
-        Some(_) => return new(),
-        None => {}
-    }
-    match shop.lease(member, &key.lock_id(member.id().as_str(), form)).await {
-        Ok(lease) => Ok(Some((form, Mine::Alive(Holder::clone(lease.holder()))))),
-        Err(LeaseError::NoLock(no_lock)) if no_lock.why != LeaseLossReason::Unknown => new(),
-        Err(_) => Ok(Some((form, Mine::None))),
+    let Ok(mut form) = fields.text("form_id").parse::<FormId>() else {
+        return Ok(Some((FormId::random(), Mine::None)));
+    };
+    // Each of them but the last has ended or was saved.
+    loop {
+        match shop.saved(member, form).await? {
+            Some(saved) if saved.digest == fields.digest() => return Ok(None),
+            // It was edited further after it had been saved.
+            Some(_) => {}
+            None => match shop.lease(member, &key.lock_id(member.id().as_str(), form)).await {
+                Ok(lease) => return Ok(Some((form, Mine::Alive(Holder::clone(lease.holder()))))),
+                Err(LeaseError::NoLock(no_lock)) if no_lock.why != LeaseLossReason::Unknown => {}
+                Err(_) => return Ok(Some((form, Mine::None))),
+            },
+        }
+        form = form.successor();
     }
 }
 
