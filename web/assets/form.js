@@ -72,23 +72,23 @@ export function tell(url, values) {
 }
 
 /**
- * The answer, with its status. 0: none, or one of somebody between us and the server. 401 also if a gateway's own session has ended:
- * it redirects to its sign-in page, or refuses with a page of its own.
+ * The answer, with its status. 0: none, or one of somebody between us and the server, which has no `part`. 401 also if a gateway's own
+ * session has ended: it redirects to its sign-in page, or refuses with a page of its own.
  */
-async function request(url, options) {
+export async function request(url, part, options) {
 	try {
 		const response = await fetch(url, { redirect: "manual", headers: HEADERS, ...options });
 		const answer = await response.json().catch(() => null);
 		if (response.type === "opaqueredirect" || (!answer && /40[13]/.test(response.status))) return { status: 401 };
-		return { ...answer, status: response.ok && !answer ? 0 : response.status };
+		return { ...answer, headers: response.headers, status: response.ok && !answer?.[part] ? 0 : response.status };
 	} catch {
 		return { status: 0 };
 	}
 }
 
 /** Posts the body; once more, made again, with the token of the browser's new session, if the cookies were cleared. */
-export async function post(form, url, body, signal) {
-	const send = () => request(url, { method: "POST", body: body(), signal });
+export async function post(form, url, part, body, signal) {
+	const send = () => request(url, part, { method: "POST", body: body(), signal });
 	const answer = await send();
 	return answer.code === "csrf-failed" && (await refresh(form, ["csrf"])) ? send() : answer;
 }
@@ -98,7 +98,7 @@ export async function refresh(form, names) {
 	const { fresh, person } = form.dataset;
 	if (!fresh) return false;
 	const signal = AbortSignal.timeout(15000);
-	const { status, fields } = await request(`${fresh}?${new URLSearchParams({ person })}`, { signal });
+	const { status, fields } = await request(`${fresh}?${new URLSearchParams({ person })}`, "fields", { signal });
 	// An application whose forms have no token has none to give.
 	const given = names.filter((name) => fields?.[name]).map((name) => [name, fields[name]]);
 	if (status === 200) adopt(form, Object.fromEntries(given));

@@ -7,8 +7,7 @@ import { drafts, drop } from "./text.js";
 export function showKept(box) {
 	const { person, forms, text: address, textAt, textCopied, textDiscarded } = box.dataset;
 	const [status, text, copy, discard] = ["status", "text", "copy", "discard"].map((name) => box.querySelector(`[data-tenure-kept-${name}]`));
-	const label = (name) => [...box.querySelectorAll("[data-tenure-kept-label]")].find((of) => of.dataset.tenureKeptLabel === name)?.textContent ?? name;
-	const words = ([name, values]) => values.filter(Boolean).map((value) => (value === true ? label(name) : `${label(name)}: ${value}`));
+	const line = (label, value) => value && (value === true ? label : `${label}: ${value}`);
 	let draft;
 
 	function next() {
@@ -17,7 +16,9 @@ export function showKept(box) {
 		if (!draft) return;
 		box.hidden = false;
 		status.textContent = textAt.replace("{time}", clock(draft.at, box.dataset));
-		text.value = Object.entries(draft.typed).flatMap(words).join("\n");
+		const labels = (name) => draft.labels?.[name] ?? [];
+		const lines = Object.entries(draft.typed).flatMap(([name, values]) => values.map((value, at) => line(labels(name)[at] ?? name, value)));
+		text.value = lines.filter(Boolean).join("\n");
 	}
 
 	copy.addEventListener("click", () => {

@@ -99,7 +99,7 @@ export function keepLease(element, onAnswer) {
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
-		const answer = await post(form, beat, () => body({ want, ...(want !== "keep" && before()), ...facts }), signal);
+		const answer = await post(form, beat, "actions", () => body({ want, ...(want !== "keep" && before()), ...facts }), signal);
 		clearTimeout(slow);
 		if (flight !== mine) return;
 		flight = undefined;
@@ -130,14 +130,14 @@ export function keepLease(element, onAnswer) {
 		idleLimit = (answer.idle_in_ms ?? Infinity) + idleMs;
 		// The page's own message, about a mistake or a conflict, stays until the state changes.
 		if (answer.state !== form.dataset.state) main.dataset.state = form.dataset.state = answer.state;
-		const wasThere = buttons().includes(document.activeElement);
+		const focused = document.activeElement;
 		for (const button of buttons()) {
 			button.hidden = !answer.actions.includes(button.dataset.tenureAction);
 			if (answer.next && button.href) button.href = answer.next;
 		}
-		// Who pressed a button goes on in the field. A key that was meant for a button that is gone by itself goes nowhere: in a field it would
-		// be typed, or send the form.
-		if (wasThere && !document.activeElement.matches("[data-tenure-action]:not([hidden])")) (isPressed ? last : banner)?.focus();
+		// Who pressed a button, or signed in, goes on in the field. A key that was meant for a button that is gone by itself goes nowhere: in a
+		// field it would be typed, or send the form.
+		if (focused.hidden && (focused === signIn || buttons().includes(focused))) ((isPressed || focused === signIn) && last ? last : banner).focus();
 		isPressed = false;
 		// What was said about a save stays until the person goes on, or something else has to be said.
 		if (!isPinned || answer.mode !== state) say("note");

@@ -1,7 +1,7 @@
 // What is new on a visible page: the light question, asked every few seconds. It writes and renews nothing. The server sends the pieces of
 // the page in its own words; this puts those that changed into their places, and says when the connection is lost.
 
-import { HEADERS, clock } from "./form.js";
+import { HEADERS, clock, request } from "./form.js";
 
 const FIRST_MS = 1000;
 const QUIET_MS = 3000; // Between two questions,
@@ -64,23 +64,22 @@ export function watch(element, hear = () => {}) {
 
 	const say = (live) => show(live, strip?.dataset[`text-${live}`.replace(/-./g, ([, c]) => c.toUpperCase())]?.replace("{time}", clock(heardAt, strip.dataset)));
 
-	async function answered(response) {
-		const status = response?.type === "opaqueredirect" ? 401 : (response?.status ?? 0);
-		if (status !== 200 && status !== 304 && !/40[134]/.test(status)) {
+	function answered({ status, headers, ...answer }) {
+		const isOurs = /200|304|401/.test(status) || (/40[34]/.test(status) && answer.code);
+		if (!isOurs) {
 			if (++failures >= ALARM || !navigator.onLine) say("paused");
 			return;
 		}
 		failures = 0;
-		heardAt = Date.parse(response.headers.get("date")) || heardAt;
+		heardAt = Date.parse(headers?.get("date")) || heardAt;
 		if (status === 304) return show("on");
-		const answer = await response.json().catch(() => ({}));
 		if (status === 401) say("signed-out");
 		else if (status !== 200) {
 			isOver = Boolean(strip);
 			show("over", answer.detail ?? answer.title);
 		} else {
 			if (tag) changedAt = performance.now();
-			tag = response.headers.get("etag");
+			tag = headers.get("etag");
 			page = answer.page;
 			for (const slot of slots()) if (slot.dataset.tenureSlot in (answer.slots ?? {})) put(slot, answer.slots[slot.dataset.tenureSlot]);
 			show("on");
@@ -92,8 +91,7 @@ export function watch(element, hear = () => {}) {
 		clearTimeout(timer);
 		if (document.hidden || isOver) return;
 		const headers = { ...HEADERS, ...(tag && { "if-none-match": tag }) };
-		const options = { headers, cache: "no-store", redirect: "manual", signal: AbortSignal.timeout(WAIT_MS) };
-		await answered(await fetch(now, options).catch(() => null));
+		answered(await request(now, "holders", { headers, cache: "no-store", signal: AbortSignal.timeout(WAIT_MS) }));
 		clearTimeout(timer);
 		const pause = performance.now() - changedAt < AWHILE_MS ? QUICK_MS : QUIET_MS;
 		timer = setTimeout(look, pause + Math.random() * JITTER_MS);

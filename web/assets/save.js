@@ -65,7 +65,7 @@ export function saveFrom(element, lease, text) {
 			const signal = AbortSignal.any([once.signal, stopped]);
 			const slow = setTimeout(() => wait(lease.text.textUnknown), WAIT_MS);
 			const isOnline = navigator.onLine;
-			const answer = await post(form, url, () => encoded(data, isMultipart, hidden(form, "csrf")), signal);
+			const answer = await post(form, url, "next", () => encoded(data, isMultipart, hidden(form, "csrf")), signal);
 			clearTimeout(slow);
 			if (stopped.aborted) return { isUnknown: isUnknown || isOnline };
 			// What was typed meanwhile takes the place of what was refused.

@@ -29,7 +29,7 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 		// Sent from a page that stays until there is an answer, as a save is.
 		event.preventDefault();
 		const body = () => new URLSearchParams(new FormData(way));
-		const answer = await post(bare(open[0].form), bare(way).action, body, AbortSignal.timeout(WAIT_MS));
+		const answer = await post(bare(open[0].form), bare(way).action, "next", body, AbortSignal.timeout(WAIT_MS));
 		const said = ({ text }) => ({ 0: text.textUnleft, 401: text.textFreeSignedOut })[answer.status] ?? answer.detail ?? text.textFailed;
 		if (!answer.next) return open.forEach(({ lease }) => lease.goOn(said(lease), answer));
 		for (const { text } of open) text.drop();

@@ -61,6 +61,9 @@ function write(field, value) {
 
 export const values = (form) => read(form, now);
 
+/** How a field is named where its text is shown without it. */
+const label = ({ name, dataset, labels }) => dataset.label ?? labels?.[0]?.textContent.trim() ?? name;
+
 /** The typed text: only the fields that differ from the aggregate. */
 export function typed(form) {
 	const [before, after] = [read(form, base), values(form)];
@@ -144,11 +147,12 @@ export function keepText(element, onWrite, onKeep) {
 	const here = location.pathname + location.search;
 	let offer, shown, isSent, nextForm, savedAs;
 	let isQuiet = false; // It was saved, or left: nothing is kept until there is another key.
+	let typedAt = Date.now();
 	let isClosed = !restore;
 
 	const draftOf = (text) => ({
-		key, at: Date.now(), page: here, person, form: form_key, form_id: nextForm ?? form_id(), version: version(),
-		base: read(form, base), typed: text, sent: isSent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
+		key, at: typedAt, page: here, person, form: form_key, form_id: nextForm ?? form_id(), version: version(),
+		base: read(form, base), labels: read(form, label), typed: text, sent: isSent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
 	});
 
 	function save() {
@@ -197,6 +201,7 @@ export function keepText(element, onWrite, onKeep) {
 		const other = text && { ...draftOf(text), key: fresh(), form_id: "" };
 		each(form, draft.typed, write);
 		remove(draft);
+		typedAt = draft.at;
 		save();
 		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
 		if (!other || isShown(other)) show("back", draft);
@@ -224,8 +229,12 @@ export function keepText(element, onWrite, onKeep) {
 		post.submit();
 	}
 
+	/** What is offered, as it is now: another tab may have typed on. */
+	const offered = () => (shown !== "back" && drafts().find(({ key }) => key === offer.key)) || offer;
+	const propose = (draft) => show(draft.dropped ? "dropped" : isOfNow(draft) ? "found" : "older", draft);
+
 	function restoreDraft() {
-		const draft = { ...offer, dropped: undefined };
+		const draft = { ...offered(), dropped: undefined };
 		if (fits(draft)) return fill(draft);
 		put(draft);
 		send(draft);
@@ -234,8 +243,9 @@ export function keepText(element, onWrite, onKeep) {
 	function discard() {
 		// The restored text is removed again; other typed text stays.
 		const before = read(form, base);
-		if (isShown(offer)) each(form, Object.fromEntries(Object.keys(offer.typed).map((name) => [name, before[name]])), write);
-		const dropped = drop(offer, form.dataset.text);
+		const draft = offered();
+		if (isShown(draft)) each(form, Object.fromEntries(Object.keys(draft.typed).map((name) => [name, before[name]])), write);
+		const dropped = drop(draft, form.dataset.text);
 		save();
 		show("dropped", dropped);
 	}
@@ -249,15 +259,18 @@ export function keepText(element, onWrite, onKeep) {
 		const last = isReturn && others.find((draft) => draft.key === own);
 		const isOfThisPage = last && last.page === here;
 		if (isOfThisPage && last.dropped) each(form, read(form, base), write);
-		save();
 		// In the fields already: the page restored it, it was saved, or the server's answer to it is this page.
 		const isHere = (draft) => (draft.key === own && draft.sent && !isReturn && typed(form)) || isShown(draft);
 		const open = others.filter((draft) => !isHere(draft));
-		others.filter(isHere).forEach(remove);
+		for (const draft of others.filter(isHere)) {
+			typedAt = Math.min(typedAt, draft.at);
+			remove(draft);
+		}
+		save();
 		const found = open.find((draft) => !draft.dropped) ?? open[0];
 		if (!found) return;
 		if (found === last && fits(found) && !found.dropped && (isOfThisPage || !typed(form))) fill(found, isOfThisPage);
-		else show(found.dropped ? "dropped" : isOfNow(found) ? "found" : "older", found);
+		else propose(found);
 	}
 
 	// While it is typed: a tab may be closed or crash at any time, and does not always say so.
@@ -267,6 +280,7 @@ export function keepText(element, onWrite, onKeep) {
 		erasedAt = 0;
 		isSent = isQuiet = false;
 		nextForm = null;
+		typedAt = Date.now();
 		// It is edited further: what came back is not there to be dropped any more.
 		if (shown === "back") {
 			shown = "";
@@ -283,7 +297,8 @@ export function keepText(element, onWrite, onKeep) {
 		}
 		// Nobody typed here, and another tab has saved that text, or goes on with it.
 		if (changed === key && !newValue) isQuiet ||= isAsRendered(form);
-		if (!offer || changed !== offer.key || newValue) return;
+		if (!offer || changed !== offer.key) return;
+		if (newValue) return box?.hidden || shown === "back" || propose(offered());
 		shown = "";
 		wait(false);
 	});

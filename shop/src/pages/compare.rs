@@ -211,7 +211,7 @@ fn product_label(t: Lang, conflict: &VersionConflict, line: Option<u32>, order: 
 }
 
 /// The label of a field; the quantity of a product by the product's name.
-fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
+pub(super) fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
     let line =
         line_of(path).filter(|(_, field)| *field == "quantity").and_then(|(line_no, _)| line_in(order?, line_no));
     line.map_or_else(|| field_label(t, path), |line| t.line_quantity(line.product()))

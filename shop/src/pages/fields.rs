@@ -102,7 +102,9 @@ impl Fields {
     /// Without what the order says as well: the text that is the person's own.
     pub(crate) fn without_same(&self, order: &Order) -> Fields {
         let same = Fields::of_shipping(order.shipping()).with_lines(order.lines());
-        let differs = |(name, value): &&(String, String)| same.get(name) != Some(value.trim());
+        let line_of = |name: &str| name.strip_prefix("quantity-")?.parse().ok();
+        let is_removed = |name: &str| line_of(name).is_some_and(|line_no| self.removes(line_no));
+        let differs = |(name, value): &&(String, String)| same.get(name) != Some(value.trim()) || is_removed(name);
         Fields(self.0.iter().filter(differs).cloned().collect())
     }
 

@@ -216,7 +216,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         action: attempt.action(),
         again: attempt.again(),
         carried: attempt.carried(),
-        typed: typed(frame.t, &attempt.fields.without_same(&view.order)),
+        typed: typed(frame.t, &attempt.fields.without_same(&view.order), Some(&view.order)),
         view,
         seen: attempt.seen,
         next_form: FormId::random(),

@@ -11,14 +11,15 @@ use serde::Serialize;
 use tenure::error::DatabaseError;
 use tenure_web::csrf::CsrfRejection;
 
-use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
+use super::compare::label;
+use super::fields::{Fields, NEW_LINE, SHIPPING};
 use super::frame::Frame;
 use super::icon::Icon;
 use super::input::Mistake;
 use super::order_url;
 use super::unsaved::Unsaved;
-use crate::domain::{Invalid, OrderError, OrderNo, Role};
-use crate::texts::{Html, Lang, field_label, left};
+use crate::domain::{Invalid, Order, OrderError, OrderNo, Role};
+use crate::texts::{Html, Lang, field_label, left, line_of};
 
 /// A page about a failure.
 #[derive(Template)]
@@ -72,13 +73,13 @@ impl ProblemPage {
 
     /// Shows the typed text.
     pub(super) fn typed(mut self, fields: &Fields) -> Self {
-        self.typed = typed(self.f.t, fields);
+        self.typed = typed(self.f.t, fields, None);
         self
     }
 
     /// Offers the drafts of the forms of an order that is not there, to be read and copied.
     pub(super) fn unsaved_of(mut self, no: &str) -> Self {
-        self.unsaved = self.f.member.as_ref().map(|_| Unsaved::of_missing(self.f.t, no));
+        self.unsaved = self.f.member.as_ref().map(|_| Unsaved::of_missing(no));
         self
     }
 
@@ -152,16 +153,23 @@ pub(super) fn mistakes_told(frame: &Frame, mistakes: &[Mistake]) -> Response {
     told(frame, StatusCode::UNPROCESSABLE_ENTITY, "OE-17", &said)
 }
 
-/// The typed text in words: only fields that people fill in, and never a password.
-pub(super) fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
+/// The typed text in words: only fields that people fill in, and never a password. The order has the names of the products.
+pub(super) fn typed(t: Lang, fields: &Fields, order: Option<&Order>) -> Vec<(Html, String)> {
     let free = |name: &str| SHIPPING.contains(&name) || NEW_LINE.contains(&name) || ["text", "reason"].contains(&name);
-    let typed = fields.iter().filter(|(name, value)| {
-        !value.is_empty() && (free(name) || (name.starts_with("quantity-") && *value != REMOVE))
-    });
+    let of_line = |(name, value): (&str, &str)| {
+        let (line_no, _) = line_of(name)?;
+        let said = if fields.removes(line_no) { t.remove().to_owned() } else { value.to_owned() };
+        Some((label(t, name, order), said))
+    };
+    let in_words = |(name, value)| match free(name) {
+        true => Some((field_label(t, name), String::from(value))),
+        false => of_line((name, value)),
+    };
+    let typed = fields.iter().filter(|(_, value)| !value.is_empty()).filter_map(in_words);
     // The rows of a delivery.
     let delivered = fields.all("product").zip(fields.all("pieces")).filter(|(_, pieces)| !pieces.is_empty());
     let delivered = delivered.map(|(product, pieces)| (t.pieces_of(product), pieces.to_owned()));
-    typed.map(|(name, value)| (field_label(t, name), value.to_owned())).chain(delivered).collect()
+    typed.chain(delivered).collect()
 }
 
 /// 401: a form of a person whose session has ended.
@@ -380,14 +388,21 @@ pub(super) fn failed(frame: Frame) -> Response {
     page.link("/orders", t.to_orders()).answer(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// 409: the order's own rules refuse it. The typed text is shown for copying.
-pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, typed: &Fields) -> Response {
+/// 409: the order's own rules refuse it. The text that differs from the order, if that is known, is shown for copying.
+pub(super) fn order_refuses(
+    frame: Frame,
+    no: &OrderNo,
+    order: Option<&Order>,
+    error: &OrderError,
+    fields: &Fields,
+) -> Response {
     let t = frame.t;
     let title = match error {
         OrderError::OutOfStock { .. } => t.out_of_stock_title(no),
         _ => t.refused_title(no),
     };
-    let mut page = ProblemPage::new(frame.state("OE-15"), title).say(t.refusal(error)).typed(typed);
+    let mut page = ProblemPage::new(frame.state("OE-15"), title).say(t.refusal(error));
+    page.typed = typed(t, &order.map_or_else(|| fields.clone(), |order| fields.without_same(order)), order);
     page.typed_said = t.refused_text_kept();
     if matches!(error, OrderError::OutOfStock { .. }) {
         page = page.link("/stock", t.stock_title());

@@ -139,7 +139,10 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
         Refusal::Failed(Error::VersionTokenMismatch { .. }) => {
             problem::foreign_version(visit.frame, attempt.no, attempt.fields)
         }
-        Refusal::Order(error) => problem::order_refuses(visit.frame, attempt.no, &error, attempt.fields),
+        Refusal::Order(error) => {
+            let order = shop.order(&visit.member, attempt.no).await.ok().map(|view| view.order);
+            problem::order_refuses(visit.frame, attempt.no, order.as_deref(), &error, attempt.fields)
+        }
         Refusal::Failed(Error::Database(DatabaseError::LockTimeout { holder: Some(holder), .. }))
             if attempt.what == What::StartShipping =>
         {

@@ -166,7 +166,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
         // If nothing was typed, the order's own page shows the reason.
         return match is_blank {
             true => see(&order_url(no)),
-            false => problem::order_refuses(visit.frame, no, &refusal, fields),
+            false => problem::order_refuses(visit.frame, no, Some(&view.order), &refusal, fields),
         };
     }
     let (form_id, mine) = match is_blank {

@@ -48,13 +48,22 @@ struct EditPage {
     lines: Vec<LineInput>,
     new_lines: Vec<[Input; 3]>,
     /// Typed lines that are not in the order any more: they are compared when it is saved.
-    gone_lines: Vec<(String, String)>,
+    gone_lines: Vec<GoneLine>,
     mistakes: Vec<Mistake>,
     /// Whether the form contains text that was typed before it was rendered.
     returned: bool,
     /// The changes of others since the text was typed, if any; and the differences.
     moved: Option<Html>,
     rows: Vec<Row>,
+}
+
+/// A typed quantity of a line that is not in the order any more.
+struct GoneLine {
+    name: String,
+    value: String,
+    /// As it was when the text was typed.
+    base: String,
+    label: Html,
 }
 
 impl EditPage {
@@ -160,8 +169,11 @@ fn editing(
     let is_known = |line_no| !knows_lines || typed.lines().any(|typed| typed == line_no);
     let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
     let goes_on = fields.has("more") || fields.has("keep");
-    let gone =
-        typed.lines().filter(is_gone).map(|line_no| (quantity(line_no), typed.text(&quantity(line_no)).to_owned()));
+    let gone = typed.lines().filter(|line_no| is_gone(line_no) && !typed.removes(*line_no)).map(|line_no| {
+        let name = quantity(line_no);
+        let (value, label) = (typed.text(&name).to_owned(), compare::label(t, &name, opened));
+        GoneLine { base: opened.map_or("", |_| base.text(&name)).to_owned(), name, value, label }
+    });
     let has_moved = version != now;
     let standing = Standing::new(&frame, &visit.member.owner(), Kind::Edit, no, verdict);
     let page = EditPage {
