@@ -137,13 +137,19 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     }
 }
 
-/// The time until a held lock is free, if its person does nothing more: its expiry if the form is silent or was left; while heartbeats
-/// arrive, the idle limit of the policy, and its absolute limit in any case.
+/// Whether nothing is known to renew the lease: its form is silent, was left, or has sent no heartbeat yet, as a form without scripts never does.
+fn ends_by_itself(holder: &Holder) -> bool {
+    let is_new = holder.last_active == holder.since;
+    is_new || holder.presence() == Presence::Unreachable || holder.remaining <= PARTING_GRACE
+}
+
+/// The time until a held lock is free, if its person does nothing more: its expiry if the form is silent, was left or has sent no heartbeat
+/// yet; while heartbeats arrive, the idle limit of the policy, and its absolute limit in any case.
 ///
 /// Without an idle limit, and with heartbeats, that is the absolute limit: a form that is open keeps the lock until then. A lease that was
 /// resumed reaches it earlier.
 pub fn free_in(holder: &Holder, policy: &LockPolicy) -> Duration {
-    if holder.presence() == Presence::Unreachable || holder.remaining <= PARTING_GRACE {
+    if ends_by_itself(holder) {
         return holder.remaining;
     }
     let held = holder.last_active.duration_since(holder.since).unwrap_or_default() + holder.silent;
@@ -155,7 +161,7 @@ pub fn free_in(holder: &Holder, policy: &LockPolicy) -> Duration {
 /// time alone does not change it.
 pub fn free_at(holder: &Holder, policy: &LockPolicy) -> SystemTime {
     let expires = holder.last_active + holder.silent + holder.remaining;
-    if holder.presence() == Presence::Unreachable || holder.remaining <= PARTING_GRACE {
+    if ends_by_itself(holder) {
         return expires;
     }
     let limit = holder.since + policy.longest_held();

@@ -102,6 +102,12 @@ impl ConflictPage {
         self.is_form() && (self.can_apply() || self.holder.is_some())
     }
 
+    /// The button that keeps what is saved: of other people, or of one's own other tab.
+    fn use_theirs(&self) -> &'static str {
+        let is_my_own = !self.savers.is_empty() && self.savers.iter().all(|by| self.f.is_me(by));
+        if is_my_own { self.f.t.use_saved() } else { self.f.t.use_theirs() }
+    }
+
     /// Whether the form has text, and sends heartbeats.
     fn is_form(&self) -> bool {
         self.apply.what.has_text() && !self.apply.form_id.is_empty()

@@ -198,7 +198,7 @@ async fn mistakes(shop: &Shop, visit: &Visit, no: &OrderNo, fields: &Fields) -> 
     let (info, lines) = (read_shipping(t, fields), read_lines(t, fields, view.order.lines()));
     let form = match (info, lines) {
         (Ok(info), Ok(lines)) => WholeForm { info, lines },
-        (info, lines) => return info.err().into_iter().chain(lines.err()).flatten().collect(),
+        (info, lines) => return lines.err().into_iter().chain(info.err()).flatten().collect(),
     };
     let (Ok(seen), Ok(id)) = (fields.text("version").parse(), fields.text("lid").parse()) else { return Vec::new() };
     match shop.save_edit(&visit.member, no, seen, &id, &form, &Doing::Ask).await {

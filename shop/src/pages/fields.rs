@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use tenure_web::form_id::FormId;
+use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::{Order, OrderLine, ShippingInfo};
 
@@ -70,10 +71,16 @@ pub(crate) type Pairs = Vec<(String, String)>;
 pub(crate) struct Fields(Pairs);
 
 impl Fields {
-    /// The fields that a browser sent. Line breaks arrive as `\r\n`; here they are normalized.
+    /// The fields that a browser sent, normalized: line breaks arrive as `\r\n`; and what looks the same, such as Hangul from a file name of
+    /// macOS, is the same.
     pub(crate) fn sent(pairs: Pairs) -> Fields {
-        let plain = |text: String| text.replace("\r\n", "\n");
-        Fields(pairs.into_iter().map(|(name, value)| (name, plain(value))).collect())
+        let plain = |text: String| text.replace("\r\n", "\n").nfc().collect();
+        Fields(
+            pairs
+                .into_iter()
+                .map(|(name, value)| if is_password(&name) { (name, value) } else { (name, plain(value)) })
+                .collect(),
+        )
     }
 
     /// The fields that a form sent, without unknown ones.
@@ -263,6 +270,15 @@ mod tests {
         assert_eq!(typed.all("new-product").collect::<Vec<_>>(), ["tea", "cup"]);
         assert_eq!((typed.text("message"), typed.text("nothing")), ("a\nb", ""));
         assert!(!typed.has("nothing"));
+    }
+
+    #[test]
+    fn composed_and_decomposed_text_is_the_same_but_not_in_a_password() {
+        let sent = |name| [("\u{1112}\u{1161}\u{11ab}", ""), ("\u{d55c}", "")].map(|(text, _)| fields(&[(name, text)]));
+        let [decomposed, composed] = sent("text");
+        assert_eq!(decomposed, composed);
+        let [decomposed, composed] = sent("password");
+        assert_ne!(decomposed, composed);
     }
 
     #[test]

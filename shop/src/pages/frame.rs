@@ -21,8 +21,9 @@ use super::fields::Fields;
 use super::flash::Flash;
 use crate::cookies::{self, Cookie};
 use crate::domain::Member;
+use crate::seed;
 use crate::session::{SentCookies, SignedIn};
-use crate::texts::{Html, Lang, When};
+use crate::texts::{Html, Lang, Part, When};
 use crate::use_cases::Shop;
 
 /// The frame of a page, with or without a signed-in person.
@@ -127,6 +128,17 @@ impl Frame {
     /// Whether the viewer is an operator.
     pub(crate) fn is_operator(&self) -> bool {
         self.member.as_ref().is_some_and(Member::is_operator)
+    }
+
+    /// Who made a change; what the demo came with has no author.
+    pub(crate) fn author(&self, change: &Change) -> Option<Html> {
+        let by = change.by.as_ref()?;
+        Some(if self.is_of_the_demo(change) { self.t.demo_data().into() } else { by.html() })
+    }
+
+    /// Whether the demo came with it.
+    pub(crate) fn is_of_the_demo(&self, change: &Change) -> bool {
+        change.by.as_ref().is_some_and(|by| by.id == seed::AUTHOR)
     }
 
     /// Whether that is the viewer.

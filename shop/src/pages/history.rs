@@ -15,7 +15,6 @@ use super::order::Number;
 use super::problem::ProblemPage;
 use super::{order_url, refusal};
 use crate::domain::{Member, Order, OrderNo};
-use crate::seed;
 use crate::texts::Html;
 use crate::use_cases::{Refusal, Shop};
 
@@ -71,20 +70,13 @@ impl HistoryPage {
         self.changes.first().is_none_or(|latest| latest.version == self.version)
     }
 
-    fn is_of_the_demo(&self, change: &Change) -> bool {
-        change.by.as_ref().is_some_and(|by| by.id == seed::AUTHOR)
-    }
-
     /// The change of that version in words: command, author, time. An order of the demo was placed before the demo was made.
     fn told(&self, change: &Change) -> String {
-        let (t, at) = (self.f.t, self.f.at(change.at));
-        let (who, at) = match (&change.by, &self.content) {
-            (Some(_), Content::Order(order)) if self.is_of_the_demo(change) => {
-                (t.demo_data().to_owned(), self.f.at(order.placed_at()))
-            }
-            (Some(_), _) if self.is_of_the_demo(change) => (t.demo_data().to_owned(), at),
-            (Some(by), _) => (by.name.clone(), at),
-            (None, _) => (String::new(), at),
+        let t = self.f.t;
+        let who = self.f.author(change).map(|who| who.plain()).unwrap_or_default();
+        let at = match &self.content {
+            Content::Order(order) if self.f.is_of_the_demo(change) => self.f.at(order.placed_at()),
+            _ => self.f.at(change.at),
         };
         let parts = [t.command(change.command.as_deref()).to_owned(), who, at.text()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")

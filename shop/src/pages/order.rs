@@ -18,8 +18,7 @@ use super::standing;
 use super::unsaved::Unsaved;
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
-use crate::seed;
-use crate::texts::{Html, Part, When};
+use crate::texts::{Html, When};
 use crate::use_cases::{OrderView, Shop, UnsavedText};
 
 #[derive(Template)]
@@ -77,19 +76,9 @@ impl OrderPage {
         self.view.note.as_ref().map_or(0, |note| note.version().number())
     }
 
-    /// Who made a change; what the demo came with has no author.
-    fn author(&self, change: &Change) -> Option<Html> {
-        let by = change.by.as_ref()?;
-        Some(if self.is_of_the_demo(change) { self.f.t.demo_data().into() } else { by.html() })
-    }
-
     /// When a change was made. An order of the demo was placed before the demo was made.
     fn made_at(&self, change: &Change) -> When {
-        if self.is_of_the_demo(change) { self.f.at(self.order().placed_at()) } else { self.f.at(change.at) }
-    }
-
-    fn is_of_the_demo(&self, change: &Change) -> bool {
-        change.by.as_ref().is_some_and(|by| by.id == seed::AUTHOR)
+        if self.f.is_of_the_demo(change) { self.f.at(self.order().placed_at()) } else { self.f.at(change.at) }
     }
 
     fn waits_for_payment(&self) -> bool {

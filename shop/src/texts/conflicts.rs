@@ -67,9 +67,10 @@ texts! {
     apply_hint: "Saves the order as it is now, with the values that are chosen above.", "위에서 선택한 값으로 현재 주문을 저장합니다.";
     apply_hint_note:
         "Saves the note with the text that is chosen above. If that is yours, the other text stays among the earlier texts of the note.",
-        "위에서 선택한 내용으로 메모를 저장합니다. 내 내용을 선택하면 상대방 내용은 이전 메모에 남습니다.";
+        "위에서 선택한 내용으로 메모를 저장합니다. 내 내용을 선택하면 현재 메모는 이전 메모에 남습니다.";
     edit_mine_first: "Edit mine first", "내 변경 다시 고치기";
     use_theirs: "Use theirs, drop mine", "상대방 내용 유지(내 변경 삭제)";
+    use_saved: "Keep what is saved, drop this", "저장된 내용 유지(이 변경 삭제)";
     start_on_current: "Start shipping as it is now", "현재 내용으로 발송 처리";
     cancel_on_current: "Cancel the order as it is now", "현재 내용에서 주문 취소";
     leave_as_is: "Leave the order as it is", "주문 그대로 두기";

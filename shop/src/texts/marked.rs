@@ -70,7 +70,10 @@ impl Marked {
             [("del", t.words_removed(), &mut self.removed), ("ins", t.words_added(), &mut self.added)]
         {
             if !words.is_empty() {
-                let words = Html::text(std::mem::take(words));
+                // Blanks alone would be marked where nothing is to be seen.
+                let words = std::mem::take(words);
+                let seen = |words: &str| words.replace(' ', "␣").replace('\n', "↵\n");
+                let words = Html::text(if words.trim().is_empty() { seen(&words) } else { words });
                 self.html.push_str(&format!(r#"<{tag}><span class="unseen">{said} </span>{words}</{tag}>"#));
             }
         }

@@ -17,6 +17,7 @@ texts! {
     cancelled: "Cancelled", "취소됨";
 
     you: "You", "내가";
+    me: "you", "나";
     somebody: "Somebody", "누군가";
     person(name): "{name}", "{name} 님이";
     named(name): "{name}", "{name} 님";
@@ -102,7 +103,7 @@ impl Lang {
 
     /// The author or holder, within a sentence: a name, or the reader.
     pub(crate) fn who(self, owner: &Owner, is_me: bool) -> Html {
-        if is_me { self.you().into() } else { owner.html() }
+        if is_me { self.me().into() } else { owner.html() }
     }
 }
 
