@@ -1,7 +1,7 @@
 // Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
 
-import { clock, spaced } from "./form.js";
-import { drafts, drop } from "./text.js";
+import { clock, hidden, spaced } from "./form.js";
+import { drafts, drop, isReturn, store } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
@@ -53,9 +53,16 @@ export function count(field) {
 	say();
 }
 
-/** Says how many of a form's choices are still open. Without scripts, the page says how many there are. */
+/**
+ * Says how many of a form's choices are still open. Without scripts, the page says how many there are. A page that is loaded again on the
+ * same version has what was chosen before.
+ */
 export function choices(box) {
 	const form = box.closest("form");
+	const radios = [...form.querySelectorAll("input[type=radio]")];
+	const chosen = `tenure chosen ${location.pathname} ${hidden(form, "version")}`;
+	const before = isReturn && store(() => JSON.parse(sessionStorage[chosen]));
+	if (before?.length === radios.length) radios.forEach((radio, at) => (radio.checked = before[at]));
 	const names = new Set(Array.from(form.querySelectorAll("input[type=radio][required]"), ({ name }) => CSS.escape(name)));
 	const show = () => {
 		const left = [...names].filter((name) => !form.querySelector(`[name=${name}]:checked`)).length;
@@ -63,7 +70,10 @@ export function choices(box) {
 		box.textContent = words.replace("{left}", left).replace("{all}", names.size);
 		box.toggleAttribute("data-tenure-done", !left);
 	};
-	form.addEventListener("change", show);
+	form.addEventListener("change", () => {
+		show();
+		store(() => (sessionStorage[chosen] = JSON.stringify(radios.map(({ checked }) => checked))));
+	});
 	show();
 }
 

@@ -120,6 +120,7 @@ export function keepLease(element, onAnswer) {
 	}
 
 	function hear(answer, sent, idleMs) {
+		const focused = document.activeElement;
 		answeredAt = Date.now();
 		failures = 0;
 		signIn.hidden = !answer.actions.includes("sign-in");
@@ -130,7 +131,6 @@ export function keepLease(element, onAnswer) {
 		idleLimit = (answer.idle_in_ms ?? Infinity) + idleMs;
 		// The page's own message, about a mistake or a conflict, stays until the state changes.
 		if (answer.state !== form.dataset.state) main.dataset.state = form.dataset.state = answer.state;
-		const focused = document.activeElement;
 		for (const button of buttons()) {
 			button.hidden = !answer.actions.includes(button.dataset.tenureAction);
 			if (answer.next && button.href) button.href = answer.next;

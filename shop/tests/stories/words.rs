@@ -202,6 +202,31 @@ async fn operator_can_cancel_in_spite_of_an_editor() {
 }
 
 #[tokio::test]
+async fn refused_text_of_a_cancelled_order_is_what_differs_with_the_names_of_products() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let mistaken = minji.edit(ORDER).await.form(EDIT).with("remove-1", "on").with("receiver.name", "");
+    let mistaken = minji.submit(mistaken.with("message", "typed")).await;
+    let refused = park.submit(park.open(ORDER).await.form(CANCEL)).await;
+    park.submit(refused.form(CANCEL)).await.is(200);
+    let page = minji.get(&mistaken.is(422).path).await;
+    page.is(409).says("typed").says("Quantity of 손글씨 만년필 F촉 Remove");
+    assert!(!page.text().contains("06236"), "the postal code is the order's: {}", page.text());
+}
+
+#[tokio::test]
+async fn mistakes_are_listed_in_the_order_of_the_page() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let form = park.edit(ORDER).await.form(EDIT).with("quantity-1", "-1").with("receiver.name", "");
+    let page = park.submit(form).await;
+    page.is(422);
+    let summary = page.html.split_once("role=\"alert\"").expect("a summary").1;
+    let at = |link: &str| summary.find(&format!("href=\"#{link}\"")).expect("a mistake");
+    assert!(at("quantity-1") < at("receiver.name"), "{}", page.text());
+}
+
+#[tokio::test]
 async fn pages_say_what_their_buttons_do() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
@@ -228,6 +253,10 @@ async fn demo_history_agrees_with_the_head_of_the_page() {
     let minji = server.sign_in("minji").await;
     let page = minji.get(&format!("{}?lang=ko", order_path(ORDER))).await;
     page.says("데모 데이터");
+    let park = server.sign_in("park").await;
+    park.submit(note_form(&park).await.with("text", "Written since")).await.is(200);
+    let before = park.get(&format!("{}?lang=ko", order_path(ORDER))).await;
+    assert!(!before.says("이전 메모").text().contains("Demo data"), "{}", before.text());
     let placed = server.order(ORDER).await.0.placed_at().to_string();
     let instant = placed.split('.').next().unwrap().trim_end_matches('Z').to_owned();
     assert_eq!(page.html.matches(&format!("datetime=\"{instant}Z\"")).count(), 2, "{}", page.html);
