@@ -64,11 +64,18 @@ const { lang } = document.documentElement;
 /** Of each request: its answer is in the language of this page, also if another one was chosen elsewhere since. */
 export const HEADERS = { accept: "application/json", ...(lang && { "accept-language": lang }) };
 
-/** Tells the server, if it has an address for that, also while the page is left: nobody hears the answer. */
-export function tell(url, values) {
-	if (!url) return;
+/** Until another try makes sense: after a while, when the connection is back, or when it is ended. */
+export const pause = (ms, signal = globalThis) =>
+	new Promise((go) => {
+		setTimeout(go, ms);
+		for (const [target, type] of [[globalThis, "online"], [signal, "abort"]]) target.addEventListener(type, go, { once: true });
+	});
+
+/** Tells the server, if it has an address for that, also while the page is left: nobody hears the answer. Until it arrives. */
+export async function tell(url, values) {
 	const body = new URLSearchParams({ csrf: document.querySelector("[name=csrf]")?.value ?? "", ...values });
-	fetch(url, { method: "POST", keepalive: true, redirect: "manual", headers: HEADERS, body }).catch(() => {});
+	const send = () => fetch(url, { method: "POST", keepalive: true, redirect: "manual", headers: HEADERS, body }).catch(() => null);
+	while (url && !(await send())) await pause(5000);
 }
 
 /**

@@ -3,7 +3,7 @@
 //
 // Typing goes on meanwhile. If the fields differ from what was sent when it was saved, the page stays, as a new form on the new version.
 
-import { adopt, bare, hidden, isIn, near, post, refresh } from "./form.js";
+import { adopt, bare, hidden, isIn, near, pause, post, refresh } from "./form.js";
 import { RETRY_MS, WAIT_MS } from "./lease.js";
 import { values } from "./text.js";
 
@@ -33,13 +33,6 @@ export function go(next) {
 	history.replaceState(history.state, "", to);
 	location.reload();
 }
-
-/** Until another try makes sense: after a while, when the connection is back, or when it is ended. */
-const pause = (ms, signal) =>
-	new Promise((go) => {
-		setTimeout(go, ms);
-		for (const [target, type] of [[globalThis, "online"], [signal, "abort"]]) target.addEventListener(type, go, { once: true });
-	});
 
 export function saveFrom(element, lease, text) {
 	const form = bare(element);

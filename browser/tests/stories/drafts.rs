@@ -512,14 +512,18 @@ async fn text_that_was_dropped_and_put_back_is_found_after_signing_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn text_that_was_put_into_another_form_is_saved_with_that() {
-    let story = Story::begin().await;
-    let minji = refused_and_opened_again(&story, "Ring twice").await;
-    minji.clicks("[data-tenure-draft-restore]").await;
-    minji.types("[name='address.postal_code']", "06236").await;
-    minji.sees("#shipping[data-tenure-state=held]").await;
-    super::saves(&minji).await;
-    assert_eq!(minji.reads("dd.typed").await, "Ring twice");
-    assert!(!named_by_the_server(&minji).await);
+    for is_online in [true, false] {
+        let story = Story::begin().await;
+        let minji = refused_and_opened_again(&story, "Ring twice").await;
+        minji.is_online(is_online).await;
+        minji.clicks("[data-tenure-draft-restore]").await;
+        minji.types("[name='address.postal_code']", "06236").await;
+        minji.is_online(true).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        super::saves(&minji).await;
+        assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+        assert!(!named_by_the_server(&minji).await, "online: {is_online}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
