@@ -1,13 +1,12 @@
 // Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
 
 import { clock, hidden, spaced } from "./form.js";
-import { drafts, drop, isReturn, store } from "./text.js";
+import { drafts, drop, isReturn, store, words } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
 	const { person, forms, text: address, textAt, textCopied, textDiscarded } = box.dataset;
 	const [status, text, copy, discard] = ["status", "text", "copy", "discard"].map((name) => box.querySelector(`[data-tenure-kept-${name}]`));
-	const line = (label, value) => value && (value === true ? label : `${label}: ${value}`);
 	let draft;
 
 	function next() {
@@ -16,9 +15,7 @@ export function showKept(box) {
 		if (!draft) return;
 		box.hidden = false;
 		status.textContent = textAt.replace("{time}", clock(draft.at, box.dataset));
-		const labels = (name) => draft.labels?.[name] ?? [];
-		const lines = Object.entries(draft.typed).flatMap(([name, values]) => values.map((value, at) => line(labels(name)[at] ?? name, value)));
-		text.value = lines.filter(Boolean).join("\n");
+		text.value = words(draft).join("\n");
 	}
 
 	copy.addEventListener("click", () => {

@@ -17,6 +17,7 @@ export const LEFT = "tenure left"; // The lease of the page that this tab displa
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
 const MOST = 20; // Of all drafts in this browser: the oldest go first.
+const BEGINNING = 80; // Characters of a draft that is offered.
 
 const isTick = ({ type }) => /checkbox|radio/.test(type);
 const chosen = (field, is) => Array.from(field.options).filter((option) => option[is]).map(({ value }) => value);
@@ -108,6 +109,13 @@ export function drop(draft, url) {
 	return dropped;
 }
 
+/** Its text in words, a line for each field that has any. */
+export const words = ({ typed, labels = {} }) => {
+	const line = (label, value) => (value === true ? label : `${label}: ${value}`);
+	const lines = ([name, values]) => values.map((value, at) => value && line(labels[name]?.[at] ?? name, value));
+	return Object.entries(typed).flatMap(lines).filter(Boolean);
+};
+
 /** The drafts of a person that signing out erases. */
 export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
@@ -177,7 +185,10 @@ export function keepText(element, onWrite, onKeep) {
 		if (!box) return;
 		box.hidden = false;
 		const time = clock(state === "dropped" ? offer.dropped : offer.at, box.dataset);
-		part("text").textContent = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`]?.replace("{time}", time);
+		const text = Array.from(words(draft).join(", ") || "–");
+		const some = text.length > BEGINNING ? `${text.slice(0, BEGINNING).join("")}…` : text.join("");
+		const said = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`];
+		part("text").textContent = said?.replace("{time}", time).replace("{text}", () => some);
 		part("restore").hidden = state === "back";
 		part("discard").hidden = state === "dropped";
 	}
@@ -200,6 +211,7 @@ export function keepText(element, onWrite, onKeep) {
 		const text = !isOfThisPage && typed(form);
 		const other = text && { ...draftOf(text), key: fresh(), form_id: "" };
 		each(form, draft.typed, write);
+		for (const said of document.querySelectorAll("[data-tenure-drawn]")) said.hidden = true;
 		remove(draft);
 		typedAt = draft.at;
 		save();

@@ -605,6 +605,7 @@ async fn the_text_that_is_offered_is_what_another_tab_has_typed_by_now() {
         minji.types("[name=message]", "Ring twice").await;
         minji.waits_until(&is_kept("Ring twice")).await;
         minji.turns_to_tab(1).await;
+        assert!(minji.reads("[data-tenure-draft-text]").await.ends_with("Message to the courier: Ring twice"));
         if is_dropped {
             minji.clicks("[data-tenure-draft-discard]").await;
         }
@@ -657,4 +658,26 @@ async fn all_that_was_typed_into_a_whole_order_is_shown_once_it_is_cancelled() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_differs_of_a_text_is_not_said_of_the_one_that_takes_its_place() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "First").await;
+    minji.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    is_refused(&minji, "Mine").await;
+    story.clock.advance(Duration::from_secs(400));
+    park.goes_to(SHIPPING).await;
+    park.types("[name=message]", "Theirs").await;
+    super::saves(&park).await;
+    minji.reloads().await;
+    minji.sees("details[data-tenure-drawn]").await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(minji.value("[name=message]").await, "First");
+    minji.waits_until("document.querySelector('[data-tenure-drawn]').hidden").await;
+    let kept = minji.reads("[data-tenure-draft-text]").await;
+    assert!(kept.contains("is kept: ") && kept.contains("Message to the courier: Mine"), "{kept}");
 }

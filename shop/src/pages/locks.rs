@@ -98,6 +98,11 @@ impl LocksPage {
         ("AC-12", "AC-11")
     }
 
+    /// Whether it can be ended: what keeps nobody away needs no end.
+    fn can_end(&self, holder: &Holder) -> bool {
+        self.shop.is_exclusive(holder.key.kind())
+    }
+
     fn is_open(&self, holder: &Holder) -> bool {
         self.open.as_ref().is_some_and(|(key, generation)| *key == holder.key && *generation == holder.generation)
     }
@@ -166,8 +171,8 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
     let generation: i64 = form.parse("generation")?;
     let Posted { visit, fields, .. } = form;
     let (kind, id) = (fields.text("kind"), fields.text("id"));
-    // Other types have no locks here.
-    if !KINDS.contains(&kind) || OrderNo::new(id).is_err() {
+    // Other types have no locks here, or none that keep others away.
+    if !KINDS.contains(&kind) || !shop.is_exclusive(kind) || OrderNo::new(id).is_err() {
         return Err(problem::incomplete_form(visit.frame, "id", &fields));
     }
     let (key, reason) = (LockKey::new(kind, id), fields.text("reason").trim());

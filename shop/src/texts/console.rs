@@ -29,6 +29,7 @@ texts! {
     locks_on_this_page(count): "{count} on this page", "이 쪽에 {count}건";
     first_page: "First page", "첫 쪽";
     next_page: "Next page", "다음 쪽";
+    keeps_nobody_away: "Keeps nobody away", "다른 사람도 쓸 수 있음";
     end_lease: "End this lock", "이 잠금 해제";
     end_this(what): "End the lock on: {what}", "잠금 해제: {what}";
     end_consequence(name):

@@ -120,16 +120,16 @@ texts! {
     stop_saving: "Go on editing", "계속 수정";
     sign_in_here: "Sign in (new tab)", "로그인(새 탭)";
 
-    draft_found: "You typed something here at {time} and did not save it.", "{time}에 입력하고 저장하지 않은 내용이 있습니다.";
+    draft_found: "You typed this at {time} and did not save it: {text}", "{time}에 입력하고 저장하지 않은 내용이 있습니다. {text}";
     draft_older:
-        "You typed something here at {time} and did not save it. The order has changed since: when you put it back, you \
+        "You typed this at {time}, on another version of the order, and did not save it: {text}. When you put it back, you \
          see what is different.",
-        "{time}에 입력하고 저장하지 않은 내용이 있습니다. 그 뒤에 주문이 바뀌었으므로, 다시 채우면 다른 점을 보여 드립니다.";
+        "{time}에 주문의 다른 버전에서 입력하고 저장하지 않은 내용이 있습니다. {text} (다시 채우면 다른 점을 보여 드립니다.)";
     draft_back: "What you typed at {time} is back in the form. It is not saved yet.", "{time}에 입력한 내용을 다시 채웠습니다. 아직 저장되지 않았습니다.";
     draft_replaced:
-        "That text is in the form now. The text that it replaced, typed at {time}, is kept.",
-        "다시 채웠습니다. 그 자리에 있던 내용({time} 입력)은 보관되어 있습니다.";
-    draft_dropped: "You dropped what you had typed here, at {time}.", "{time}에 입력한 내용을 버렸습니다.";
+        "That text is in the form now. The text that it replaced, typed at {time}, is kept: {text}",
+        "다시 채웠습니다. 그 자리에 있던 내용({time} 입력)은 보관되어 있습니다. {text}";
+    draft_dropped: "You dropped this at {time}: {text}", "{time}에 버린 내용입니다. {text}";
     unsaved_title: "You typed this and it was not saved", "입력했지만 저장되지 않은 내용입니다";
     unsaved_at: "Typed at {time}. You can copy it; the form is gone.", "{time}에 입력했습니다. 복사할 수 있으며, 양식은 더 이상 열 수 없습니다.";
     unsaved_copy: "Copy", "복사";

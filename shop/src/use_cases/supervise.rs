@@ -29,6 +29,11 @@ impl Shop {
         free_in(holder, &self.locks.policy(holder.key.kind()))
     }
 
+    /// Whether locks of this type keep others away.
+    pub fn is_exclusive(&self, kind: &str) -> bool {
+        self.locks.policy(kind).is_exclusive()
+    }
+
     /// The current leases, of one type or of all, page by page; `after` is the end of the previous page.
     pub async fn held(&self, actor: &Member, kind: Option<&str>, after: Option<Cursor>) -> Result<HeldPage, Refusal> {
         actor.must_be(Role::Operator)?;
