@@ -29,6 +29,8 @@ pub(super) struct Row {
     is_line: bool,
     /// Whether it is a line that another person removed, so that mine has nothing to change any more.
     pub(super) gone: bool,
+    /// Whether it is a line of mine whose product is in the order already.
+    pub(super) is_second: bool,
 }
 
 /// A displayed value; `None` if there is none.
@@ -47,7 +49,7 @@ impl Row {
     /// A row without values, of a field or of a line.
     fn of(label: Html, is_line: bool, side: Side) -> Row {
         let [opened, now, mine] = Default::default();
-        Row { label, opened, now, mine, side, choice: None, is_line, gone: false }
+        Row { label, opened, now, mine, side, choice: None, is_line, gone: false, is_second: false }
     }
 
     /// The text of one of its cells. A missing or empty value is named, not left blank.
@@ -127,13 +129,13 @@ pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: O
     let told = conflict.fields.iter().filter(|field| !is_added_by_me(field) && !is_told_otherwise(&field.path));
     let mut rows: Vec<Row> = told.map(|field| row(t, conflict, field, typed, order)).collect();
     if conflict.mine_known {
-        rows.extend(added_rows(t, typed));
+        rows.extend(added_rows(t, typed, order));
     } else if let Some(order) = order {
         // The library could not compute my state; the form still has it.
         let known: Vec<_> = rows.iter().map(|row| row.label.clone()).collect();
         let typed = typed_rows(t, order, None, typed).into_iter().filter(|row| !known.contains(&row.label));
         rows.extend(typed.map(|row| Row {
-            opened: if conflict.opened_known { row.now.clone() } else { Cell::default() },
+            opened: if conflict.opened_known && !row.is_second { row.now.clone() } else { Cell::default() },
             side: if conflict.opened_known { Side::Mine } else { row.side },
             ..row
         }));
@@ -175,6 +177,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
         choice: (in_form && (line.is_none() || field.now.is_some())).then_some(choice),
         is_line: line.is_some(),
         gone: line.is_some() && field.opened.is_some() && field.now.is_none(),
+        is_second: false,
     }
 }
 
@@ -188,13 +191,15 @@ fn pieces_at(t: Lang, line: &OrderLine) -> String {
     t.pieces_at(line.quantity(), t.money(line.price())).plain()
 }
 
-/// The lines that I added, each with its price. They are in no version of the order.
-fn added_rows(t: Lang, typed: &Fields) -> Vec<Row> {
+/// The lines that I added, each with its price. They are in no version of the order; another line of the same product may be.
+fn added_rows(t: Lang, typed: &Fields, order: Option<&Order>) -> Vec<Row> {
     let row = |[product, price, quantity]: [&str; 3]| {
         let typed = || [quantity, price].map(str::trim).join(" × ");
         let line = read_new_line(t, 1, product, price, quantity);
         let mine = Cell(Some(line.map_or_else(|_| typed(), |line| pieces_at(t, &line))));
-        Row { mine, ..Row::of(t.line_added_by_me(product.trim()), true, Side::Mine) }
+        let first = order.and_then(|order| order.lines().iter().rfind(|line| line.product() == product.trim()));
+        let now = Cell(first.map(|line| pieces_at(t, line)));
+        Row { is_second: first.is_some(), now, mine, ..Row::of(t.line_added_by_me(product.trim()), true, Side::Mine) }
     };
     new_lines(typed).into_iter().map(row).collect()
 }
@@ -263,7 +268,7 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
         }
         rows.push(row);
     }
-    rows.extend(added_rows(t, typed));
+    rows.extend(added_rows(t, typed, Some(order)));
     rows
 }
 

@@ -254,8 +254,8 @@ pub(super) fn lease(f: &Frame, shop: &Shop, holder: Option<&Holder>) -> [Html; 2
     [Html::trusted(who), Html::trusted(f.at(free).to_string())]
 }
 
-/// That more leases have begun than the console shows.
-pub(super) fn new_leases(f: &Frame, count: usize) -> Html {
+/// That more was opened than the console, or the list of what is edited, shows.
+pub(super) fn more_opened(f: &Frame, count: usize) -> Html {
     match count {
         0 => Html::text(""),
         count => Html::trusted(format!("<p><span>{}</span> {}</p>", f.t.leases_new(count), show_again(f))),

@@ -7,7 +7,7 @@
 //! | `/orders/{no}/now?page=open-edit&v=7` | the page that says who holds the order, after an attempt of this kind |
 //! | `/orders/{no}/note/now` | the form of its note |
 //! | `POST /orders/{no}/left` | a page about an order, when it is left |
-//! | `/now/orders?o=7.2026-000300&o=…` | the list: each order with its version |
+//! | `/now/orders?o=7.2026-000300&o=…` | the list: each order with its version; with `only=edited` or `only=mine`, the list of those |
 //! | `/now/locks?l=42.Order.2026-000300&l=…` | the console: each lease with its generation, its type and its id |
 
 use axum::extract::{FromRequestParts, Query, State};
@@ -25,11 +25,12 @@ use super::frame::Frame;
 use super::live::{self, Said};
 use super::locked;
 use super::order::Number;
+use super::orders;
 use super::posted::Posted;
 use super::refusal::What;
 use crate::domain::{Member, Note, Order, OrderNo};
 use crate::texts::Html;
-use crate::use_cases::{Refusal, Shop, problem};
+use crate::use_cases::{Only, Refusal, Shop, problem};
 
 /// More than any page shows.
 const MOST_ROWS: usize = 200;
@@ -186,7 +187,12 @@ pub(super) async fn orders(
             let Said { html, .. } = live::row(&f, &shop, &me, *version, now, change);
             told = told.slot(format!("row {at}"), html);
         }
-        Ok(told)
+        // A list of what is edited says that it is not all any more.
+        let new = match orders::only(Fields::sent(query).text("only")) {
+            None | Some(Only::Drafts) => return Ok(told),
+            Some(only) => shop.also_edited(&member, only, &numbers).await?,
+        };
+        Ok(told.slot("changed", live::more_opened(&f, new)))
     };
     answer_page(&f, told.await, &headers)
 }
@@ -221,7 +227,7 @@ pub(super) async fn locks(
         // A page that is not the last one does not show all.
         let is_part = query.iter().any(|(name, _)| name == "part");
         let new = if is_part { 0 } else { of_kind.filter(|holder| !is_shown(holder)).count() };
-        Ok(told.slot("changed", live::new_leases(&f, new)))
+        Ok(told.slot("changed", live::more_opened(&f, new)))
     };
     answer_page(&f, told.await, &headers)
 }

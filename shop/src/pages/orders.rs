@@ -136,13 +136,30 @@ impl OrdersPage {
     /// Where the page asks what is new about its orders.
     fn now(&self) -> String {
         let rows = self.list.rows.iter().map(|row| ("o", format!("{}.{}", row.version, row.no)));
-        format!("/now/orders?{}", serde_urlencoded::to_string(rows.collect::<Vec<_>>()).unwrap_or_default())
+        let only = self.watches().map(|only| ("only", code(&KINDS, &only).to_owned()));
+        format!("/now/orders?{}", serde_urlencoded::to_string(rows.chain(only).collect::<Vec<_>>()).unwrap_or_default())
+    }
+
+    /// The list of all that is edited, by anybody or by the viewer.
+    fn watches(&self) -> Option<Only> {
+        let OrderFilter { state, search, only, .. } = &self.filter;
+        let is_all = state.is_none() && search.is_none() && self.list.pages == 1;
+        only.filter(|only| is_all && *only != Only::Drafts)
+    }
+
+    fn is_live(&self) -> bool {
+        !self.list.rows.is_empty() || self.watches().is_some()
     }
 
     /// The states of the page without a connection, and without anything to see.
     fn live_states(&self) -> (&'static str, &'static str) {
         ("OL-12", "")
     }
+}
+
+/// The kind of orders with this code.
+pub(super) fn only(code: &str) -> Option<Only> {
+    of_code(&KINDS, code)
 }
 
 /// The parameters of a list in its address.
@@ -171,7 +188,7 @@ fn filter(query: Pairs) -> OrderFilter {
     OrderFilter {
         state: OrderState::from_code(asked.text("state")),
         search: Some(search).filter(|search| !search.is_empty()),
-        only: of_code(&KINDS, asked.text("only")),
+        only: only(asked.text("only")),
         drafts,
         sort: of_code(&SORTS, asked.text("sort")).unwrap_or_default(),
         page: asked.text("page").trim().parse().unwrap_or(1),

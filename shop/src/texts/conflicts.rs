@@ -65,6 +65,7 @@ texts! {
         "Saves the fields that you changed. What the other side changed stays.",
         "내가 바꾼 항목만 저장하고, 상대가 바꾼 항목은 그대로 둡니다.";
     apply_hint: "Saves the order as it is now, with the values that are chosen above.", "위에서 선택한 값으로 현재 주문을 저장합니다.";
+    apply_mine_hint: "Saves the order as it is now, with your changes.", "현재 주문에 내 변경을 더해 저장합니다.";
     apply_hint_note:
         "Saves the note with the text that is chosen above. If that is yours, the other text stays among the earlier texts of the note.",
         "위에서 선택한 내용으로 메모를 저장합니다. 내 내용을 선택하면 현재 메모는 이전 메모에 남습니다.";
@@ -75,6 +76,9 @@ texts! {
     cancel_on_current: "Cancel the order as it is now", "현재 내용에서 주문 취소";
     leave_as_is: "Leave the order as it is", "주문 그대로 두기";
     cannot_apply: "Yours cannot be applied on top.", "이제 이 변경은 저장할 수 없습니다.";
+    second_line:
+        "It is in the order already. Saving adds yours as a line of its own.",
+        "이미 주문에 있는 상품입니다. 저장하면 내가 추가한 수량이 별도 항목으로 들어갑니다.";
     gone_line:
         "This product is not in the order any more. If it is still wanted, add it again, or ask for it.",
         "주문에서 빠진 상품입니다. 필요하면 다시 추가하거나 요청하세요.";

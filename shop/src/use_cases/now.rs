@@ -15,6 +15,7 @@ use tenure::{
 use tenure_web::watched::Watched;
 use tokio::sync::OnceCell;
 
+use super::browse::Only;
 use super::sessions::{KnownSession, read_sessions};
 use super::{Refusal, Shop, no_such_order};
 use crate::domain::{Member, MemberId, Note, Order, OrderNo, OrderState, Role};
@@ -178,6 +179,21 @@ impl Shop {
             Some(OrderNow { known, holders: leases.of(&key), freed: leases.freed.contains_key(&key) })
         };
         Ok(numbers.iter().zip(found).map(now).collect())
+    }
+
+    /// How many orders besides these are edited now, by anybody or by this member, of those that they may see.
+    ///
+    /// # Errors
+    /// [`Refusal::Failed`] if the database failed.
+    pub async fn also_edited(&self, viewer: &Member, only: Only, besides: &[OrderNo]) -> Result<usize, Refusal> {
+        let leases = self.leases_now().await?;
+        let is_meant = |holder: &&Holder| only == Only::Edited || holder.owner.id == viewer.id().as_str();
+        let edited = leases.all.iter().filter(is_meant).filter_map(|holder| {
+            let no = OrderNo::new(holder.key.id()).ok()?;
+            (holder.key == LockKey::of::<Order>(&no)).then_some(no)
+        });
+        let others: Vec<_> = edited.filter(|no| !besides.contains(no)).collect();
+        Ok(self.orders_now(viewer, &others).await?.into_iter().flatten().count())
     }
 
     /// How an order is now, if this member may see it.

@@ -136,6 +136,32 @@ async fn a_list_is_told_who_edits_who_saved_and_what_is_free() {
 }
 
 #[tokio::test]
+async fn list_of_what_is_edited_is_told_what_it_does_not_show() {
+    let server = Server::start().await;
+    let (park, minji, lee) = (server.sign_in("park").await, server.sign_in("minji").await, server.sign_in("lee").await);
+    let changed = async |person: &Browser, asked: &str| {
+        asks(person, &format!("/now/orders?{asked}"), "").await.2["slots"]["changed"].as_str().unwrap_or("-").to_owned()
+    };
+    // The list asks also while it is empty.
+    park.get("/orders?only=edited").await.is(200).says("Nobody is editing");
+    assert!(park.get("/orders?only=edited").await.html.contains("/now/orders?only=edited"));
+    assert_eq!(changed(&park, "only=edited").await, "");
+    minji.edit(ORDER).await.is(200);
+    for (person, asked, told) in [
+        (&park, "only=edited", "One more was opened."),
+        (&park, "o=1.2026-000300&only=edited", ""),
+        (&park, "only=mine", ""),
+        (&minji, "only=mine", "One more was opened."),
+        (&lee, "only=edited", ""),
+        (&park, "o=1.2026-000299", "-"),
+        (&park, "only=drafts", "-"),
+    ] {
+        let said = changed(person, asked).await;
+        assert!(if told.len() > 1 { said.contains(told) } else { said == told }, "{asked}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn operators_are_told_that_the_note_was_saved() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;

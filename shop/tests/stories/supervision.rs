@@ -3,6 +3,20 @@
 use super::support::{ORDER, Server};
 
 #[tokio::test]
+async fn a_note_keeps_nobody_away_and_its_lock_is_not_ended() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    park.submit(park.open(ORDER).await.form("/orders/2026-000300/note/edit")).await.is(200);
+    let console = olivia.get("/locks").await;
+    console.is(200).says("Note on order").says("Keeps nobody away");
+    assert_eq!(console.forms("/locks/break").len(), 0);
+    park.edit(ORDER).await.is(200);
+    let end = olivia.get("/locks").await.form("/locks/break").with("reason", "why");
+    olivia.submit(end.with("kind", "Note")).await.is(400);
+    assert_eq!(server.held().await.len(), 2);
+}
+
+#[tokio::test]
 async fn an_operator_ends_a_forgotten_lease_and_its_holder_reads_why() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);

@@ -109,26 +109,36 @@ async fn counted_fields_take_more_than_they_may_have() {
 
 #[tokio::test]
 async fn change_of_a_removed_line_is_explained_and_not_offered() {
-    let server = Server::start().await;
-    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
-    // Her order has two lines.
-    let form = park.edit(ORDER).await.form(EDIT);
-    let form = form.with("new-product", "찻잔").with("new-price", "12000").with("new-quantity", "2");
-    park.submit(form).await.is(200);
-    let hers = minji.edit(ORDER).await.form(EDIT).with("quantity-1", "7");
-    server.clock.advance(std::time::Duration::from_secs(301));
-    park.submit(park.edit(ORDER).await.form(EDIT).with("remove-1", "on")).await.is(200);
-    let conflict = minji.submit(hers.clone()).await;
-    assert_eq!(conflict.is(409).state(), "CP-9");
-    conflict.says("was removed from the order meanwhile, so there is nothing to save");
-    assert!(!conflict.html.contains("data-tenure-action=\"save\""), "{}", conflict.text());
-    in_korean(&minji, &conflict).await.says("그사이 주문에서 빠져");
-    // With another change beside it, the rest can be saved.
-    let both = minji.submit(hers.with("message", "문 앞에").with("form_id", &"1".repeat(32))).await;
-    both.is(409).says("The rest of your change can be saved");
-    minji.submit(both.form(EDIT)).await.is(200);
-    let order = server.order(ORDER).await.0;
-    assert_eq!((order.shipping().message(), order.lines().iter().any(|line| line.line_no() == 1)), ("문 앞에", false));
+    for is_edited_first in [false, true] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        // Her order has two lines.
+        let form = park.edit(ORDER).await.form(EDIT);
+        let form = form.with("new-product", "찻잔").with("new-price", "12000").with("new-quantity", "2");
+        park.submit(form).await.is(200);
+        let hers = minji.edit(ORDER).await.form(EDIT).with("quantity-1", "7");
+        server.clock.advance(std::time::Duration::from_secs(301));
+        park.submit(park.edit(ORDER).await.form(EDIT).with("remove-1", "on")).await.is(200);
+        let conflict = minji.submit(hers.clone()).await;
+        assert_eq!(conflict.is(409).state(), "CP-9");
+        conflict.says("was removed from the order meanwhile, so there is nothing to save");
+        assert!(!conflict.html.contains("data-tenure-action=\"save\""), "{}", conflict.text());
+        in_korean(&minji, &conflict).await.says("그사이 주문에서 빠져");
+        // With another change beside it, the rest can be saved.
+        let both = minji.submit(hers.with("message", "문 앞에").with("form_id", &"1".repeat(32))).await;
+        both.is(409).says("The rest of your change can be saved");
+        if is_edited_first {
+            let first = minji.submit(both.press(EDIT, "edit-first")).await.is(200).form(EDIT);
+            minji.submit(first).await.is(200);
+        } else {
+            minji.submit(both.form(EDIT)).await.is(200);
+        }
+        let order = server.order(ORDER).await.0;
+        assert_eq!(
+            (order.shipping().message(), order.lines().iter().any(|line| line.line_no() == 1)),
+            ("문 앞에", false)
+        );
+    }
 }
 
 #[tokio::test]

@@ -118,9 +118,11 @@ fn same_product_that_both_added_is_two_rows() {
         [rows(Lang::En, &conflict(lines, true), &typed, Some(&now)), typed_rows(Lang::En, &now, Some(&before), &typed)]
     {
         let told: Vec<_> = rows.iter().map(|row| (row.label.plain(), row.now.0.clone(), row.mine.0.clone())).collect();
-        let theirs = ("New line: 차".to_owned(), Some("3 at ₩100".to_owned()), None);
-        let mine = ("Your new line: 차".to_owned(), None, Some("4 × abc".to_owned()));
+        let first = Some("3 at ₩100".to_owned());
+        let theirs = ("New line: 차".to_owned(), first.clone(), None);
+        let mine = ("Your new line: 차".to_owned(), first, Some("4 × abc".to_owned()));
         assert_eq!(told, [theirs, mine]);
+        assert_eq!(rows.iter().map(|row| row.is_second).collect::<Vec<_>>(), [false, true]);
     }
 }
 
