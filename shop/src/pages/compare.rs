@@ -65,7 +65,8 @@ impl Row {
     /// The same, with the words marked that differ from the value when it was opened; if that is unknown, from the value now.
     pub(super) fn marked(&self, cell: &Cell, t: &Lang) -> Html {
         match (self.opened.0.as_deref().or(self.now.0.as_deref()), cell.0.as_deref()) {
-            (Some(before), Some(now)) if before != now => marked(*t, before, now),
+            // A second line of a product replaces nothing.
+            (Some(before), Some(now)) if before != now && !self.is_second => marked(*t, before, now),
             _ => None,
         }
         .unwrap_or_else(|| self.shown(cell, t))
