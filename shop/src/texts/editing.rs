@@ -91,7 +91,7 @@ texts! {
     ship_anyway(name): "Start anyway – the changes of {name} will be refused", "그래도 발송 처리 – {name} 님의 수정은 저장되지 않음";
     ship_anyway_self: "Start anyway – my changes in the other tab will be refused", "그래도 발송 처리 – 다른 탭의 내 수정은 저장되지 않음";
 
-    lost_title_lapsed(no): "Order {no}: your time had run out before you saved", "주문 {no}: 저장하기 전에 편집 시간이 끝났습니다";
+    lost_title_lapsed(no): "Order {no}: your editing had ended before you saved", "주문 {no}: 저장하기 전에 편집이 끝났습니다";
     lost_title_taken(no): "Order {no}: somebody else is editing now", "주문 {no}: 지금은 다른 사람이 수정 중입니다";
     lost_title_broken(no): "Order {no}: your editing was ended", "주문 {no}: 편집이 종료되었습니다";
     lost_title_moved(no): "Order {no}: you continued in another form", "주문 {no}: 다른 양식에서 이어서 수정했습니다";
@@ -101,8 +101,8 @@ texts! {
         "Nothing was saved, and nothing that you typed is lost: it is all below.",
         "저장하지 않았지만 입력한 내용은 아래에 모두 남아 있습니다.";
     lost_lapsed(time):
-        "Your time to edit ran out at {time}.",
-        "{time}에 편집 시간이 끝났습니다.";
+        "Your editing ended at {time}: its page was closed, or could not be reached.",
+        "{time}에 편집이 끝났습니다. 양식을 닫았거나 연결이 끊겼습니다.";
     lost_idle(time):
         "At {time} your editing ended, because nothing had been typed for 15 minutes.",
         "15분 동안 입력이 없어 {time}에 편집이 끝났습니다.";
