@@ -1,7 +1,7 @@
 // Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
 
 import { clock, hidden, spaced } from "./form.js";
-import { drafts, drop, isReturn, store, words } from "./text.js";
+import { beginning, drafts, drop, isReturn, store, words } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
@@ -74,25 +74,39 @@ export function choices(box) {
 	show();
 }
 
-/**
- * A mark: there is a draft about this in the browser; or, with `data-tenure-else`, there is none. And the link to all of them, which names
- * them.
- */
-export function mark(place) {
-	const { person, tenureDraftOf: of, tenureDrafts: name } = place.dataset;
-	const isElse = "tenureElse" in place.dataset;
-	const rest = new URLSearchParams(place.search);
-	const show = () => {
-		const open = drafts().filter((draft) => draft.person === person && !draft.dropped);
-		const about = new Set(open.map(({ form }) => form.slice(form.indexOf(" ") + 1)));
-		if (of !== undefined) return (place.hidden = about.has(of) === isElse);
-		const named = (all) => new URLSearchParams([...[...all].filter(([key]) => key !== name), ...[...about].sort().map((id) => [name, id])]);
-		if (!place.ariaCurrent) return (place.search = named(rest));
+const openOf = (person) => drafts().filter((draft) => draft.person === person && !draft.dropped);
+const about = ({ form }) => form.slice(form.indexOf(" ") + 1);
+
+/** Now, and when another tab types, or saves. */
+function follow(show) {
+	show();
+	for (const type of ["storage", "pageshow"]) addEventListener(type, show);
+}
+
+/** A place that is visible while there is a draft about this, and may say which; with `data-tenure-else`, only until there is one. */
+export function markDraft(place) {
+	const { person, tenureDraftOf: of, textTyped } = place.dataset;
+	const said = place.querySelector("[data-tenure-draft-said]");
+	follow(() => {
+		const draft = openOf(person).find((draft) => about(draft) === of);
+		// What the server knew of when the page was drawn may be saved by the time that the draft is gone.
+		if ("tenureElse" in place.dataset) return (place.hidden ||= Boolean(draft));
+		place.hidden = !draft;
+		const form = () => place.getAttribute(`data-form-${draft.form.split(" ")[0]}`);
+		if (draft && said) said.textContent = textTyped.replace("{form}", form).replace("{text}", () => beginning(draft));
+	});
+}
+
+/** The link to all of them, which names them. */
+export function linkDrafts(link) {
+	const { person, tenureDrafts: name } = link.dataset;
+	const rest = new URLSearchParams(link.search);
+	follow(() => {
+		const ids = [...new Set(openOf(person).map(about))].sort();
+		const named = (all) => new URLSearchParams([...[...all].filter(([key]) => key !== name), ...ids.map((id) => [name, id])]);
+		if (!link.ariaCurrent) return (link.search = named(rest));
 		// The page that the link leads to: opened by its address, or while drafts come and go.
 		const [here, there] = [new URLSearchParams(location.search), named(new URLSearchParams(location.search))];
 		if (`${here}` !== `${there}`) location.replace(`?${there}`);
-	};
-	show();
-	// Another tab types, or saves.
-	for (const type of ["storage", "pageshow"]) addEventListener(type, show);
+	});
 }

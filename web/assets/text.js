@@ -116,6 +116,12 @@ export const words = ({ typed, labels = {} }) => {
 	return Object.entries(typed).flatMap(lines).filter(Boolean);
 };
 
+/** The beginning of it, in one line. */
+export function beginning(draft) {
+	const text = Array.from(words(draft).join(", ") || "–");
+	return text.length > BEGINNING ? `${text.slice(0, BEGINNING).join("")}…` : text.join("");
+}
+
 /** The drafts of a person that signing out erases. */
 export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
@@ -185,10 +191,8 @@ export function keepText(element, onWrite, onKeep) {
 		if (!box) return;
 		box.hidden = false;
 		const time = clock(state === "dropped" ? offer.dropped : offer.at, box.dataset);
-		const text = Array.from(words(draft).join(", ") || "–");
-		const some = text.length > BEGINNING ? `${text.slice(0, BEGINNING).join("")}…` : text.join("");
 		const said = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`];
-		part("text").textContent = said?.replace("{time}", time).replace("{text}", () => some);
+		part("text").textContent = said?.replace("{time}", time).replace("{text}", () => beginning(draft));
 		part("restore").hidden = state === "back";
 		part("discard").hidden = state === "dropped";
 	}

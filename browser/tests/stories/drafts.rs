@@ -681,3 +681,23 @@ async fn what_differs_of_a_text_is_not_said_of_the_one_that_takes_its_place() {
     let kept = minji.reads("[data-tenure-draft-text]").await;
     assert!(kept.contains("is kept: ") && kept.contains("Message to the courier: Mine"), "{kept}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_page_of_an_order_does_not_call_text_unsaved_that_was_saved_since() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    is_refused(&minji, "Ring twice").await;
+    minji.opens_a_tab().await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    let said = minji.reads("[data-tenure-draft-said]").await;
+    assert!(
+        said.contains("[Change the shipping details]") && said.contains("Message to the courier: Ring twice"),
+        "{said}"
+    );
+    minji.turns_to_tab(0).await;
+    minji.types("[name='address.postal_code']", "06236").await;
+    super::saves(&minji).await;
+    minji.turns_to_tab(1).await;
+    minji.waits_until("document.querySelector('[data-tenure-draft-of]:not([data-tenure-else])').hidden").await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-else]').hidden").await);
+}

@@ -177,7 +177,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
         side: field.side(),
         choice: (in_form && (line.is_none() || field.now.is_some())).then_some(choice),
         is_line: line.is_some(),
-        gone: line.is_some() && field.opened.is_some() && field.now.is_none(),
+        gone: line.is_some() && field.opened.is_some() && field.now.is_none() && field.mine.is_some(),
         is_second: false,
     }
 }
@@ -290,7 +290,8 @@ pub(super) fn between(t: Lang, before: &Order, after: &Order) -> Vec<Row> {
         let (old, new) = (line_in(before, line_no), line_in(after, line_no));
         let product = old.or(new)?.product();
         let quantity = |line: Option<&OrderLine>| line.map(|line| line.quantity().to_string());
-        row(t.line_quantity(product), quantity(old), quantity(new), true)
+        let label = if old.is_some() { t.line_quantity(product) } else { t.line_added(product) };
+        row(label, quantity(old), quantity(new), true)
     });
     let total = |order: &Order| Some(t.money(order.total()).plain());
     let state = |order: &Order| Some(t.order_state(order.state()).to_owned());

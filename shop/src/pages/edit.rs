@@ -139,7 +139,8 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
         Ok(view) => view,
         Err(refusal) => return Ok(outcome::of(&shop, visit, attempt, Err(refusal)).await),
     };
-    if fields.has("apply") {
+    // On the version that they know, or have compared with, nothing of a line that is gone can be changed.
+    if fields.has("apply") || seen == view.order.token() {
         fields = without_gone_lines(fields, &view.order);
     }
     let t = visit.frame.t;

@@ -262,6 +262,11 @@ pub(super) fn more_opened(f: &Frame, count: usize) -> Html {
     }
 }
 
+/// That the list of what is edited shows some that are not any more.
+pub(super) fn some_ended(f: &Frame) -> Html {
+    Html::trusted(format!("<p><span>{}</span> {}</p>", f.t.some_ended(), show_again(f)))
+}
+
 #[cfg(test)]
 mod tests {
     use axum::http::Request;

@@ -176,7 +176,9 @@ pub(super) async fn orders(
     let told = async {
         let numbers: Vec<_> = asked.iter().flatten().map(|(_, no)| no.clone()).collect();
         let mut found = shop.orders_now(&member, &numbers).await?.into_iter();
-        let (me, mut told) = (member.owner(), Now::of_page());
+        let (me, mut told, mut has_ended) = (member.owner(), Now::of_page(), false);
+        let only = orders::only(Fields::sent(query.clone()).text("only")).filter(|only| *only != Only::Drafts);
+        let is_meant = |holder: &Holder| only != Some(Only::Mine) || holder.owner.id == me.id;
         for (at, row) in asked.iter().enumerate() {
             let Some((version, no)) = row else { continue };
             let now = found.next().flatten();
@@ -184,15 +186,19 @@ pub(super) async fn orders(
                 Some(now) if now.known.version != *version => shop.made(no, &now.known).await?,
                 _ => None,
             };
+            has_ended |= !now.as_ref().is_some_and(|now| now.holders.iter().any(is_meant));
             let Said { html, .. } = live::row(&f, &shop, &me, *version, now, change);
             told = told.slot(format!("row {at}"), html);
         }
-        // A list of what is edited says that it is not all any more.
-        let new = match orders::only(Fields::sent(query).text("only")) {
-            None | Some(Only::Drafts) => return Ok(told),
-            Some(only) => shop.also_edited(&member, only, &numbers).await?,
-        };
-        Ok(told.slot("changed", live::more_opened(&f, new)))
+        // A list of what is edited says that it is another one by now.
+        let Some(only) = only else { return Ok(told) };
+        Ok(told.slot(
+            "changed",
+            match shop.also_edited(&member, only, &numbers).await? {
+                0 if has_ended => live::some_ended(&f),
+                new => live::more_opened(&f, new),
+            },
+        ))
     };
     answer_page(&f, told.await, &headers)
 }

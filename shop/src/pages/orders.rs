@@ -10,6 +10,7 @@ use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::live;
+use super::read::number;
 use super::refusal;
 use crate::domain::{OrderNo, OrderState};
 use crate::storage::Sort;
@@ -191,7 +192,7 @@ fn filter(query: Pairs) -> OrderFilter {
         only: only(asked.text("only")),
         drafts,
         sort: of_code(&SORTS, asked.text("sort")).unwrap_or_default(),
-        page: asked.text("page").trim().parse().unwrap_or(1),
+        page: number(asked.text("page")).unwrap_or(1),
     }
 }
 

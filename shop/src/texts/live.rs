@@ -43,6 +43,7 @@ texts! {
     no_input_since(time): "no input since {time}", "{time}부터 입력 없음";
     no_answer_since(time): "no sign since {time}", "{time}부터 응답 없음";
     lease_ended: "Ended", "끝남";
+    some_ended: "Some of these are not edited any more.", "수정이 끝난 주문이 있습니다.";
     leases_new_one: "One more was opened.", "새로 1건이 열렸습니다.";
     leases_new_many(count): "{count} more were opened.", "새로 {count}건이 열렸습니다.";
 }

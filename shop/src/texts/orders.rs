@@ -67,8 +67,8 @@ texts! {
          there stays there.",
         "다른 탭이나 다른 기기에 수정 양식이 열려 있거나 방금 닫혔습니다. 그곳에 입력한 내용은 그곳에 남습니다.";
     draft_about_order:
-        "Something that you typed about this order is not saved. Open its form again to go on with it.",
-        "이 주문에 입력하고 저장하지 않은 내용이 있습니다. 양식을 다시 열면 이어서 쓸 수 있습니다.";
+        "You typed this in [{form}] and did not save it: {text}. Open that form again to go on.",
+        "[{form}]에 입력하고 저장하지 않은 내용이 있습니다. {text} (그 양식을 다시 열면 이어서 쓸 수 있습니다.)";
     move_here: "Move editing here", "여기로 가져오기";
 
     note_heading: "Internal note", "내부 메모";

@@ -22,8 +22,8 @@ texts! {
          again. Ask the carrier to redirect the parcel, or have it returned.",
         "이미 발송된 주문(상태: {state})이라 수정, 취소, 발송 처리를 할 수 없습니다. 택배사에 배송지 변경을 요청하거나 반품을 신청하세요.";
     refused_cancelled:
-        "The order was cancelled, so nothing about it can change. Place a new order instead.",
-        "취소된 주문이라 더는 바꿀 수 없습니다. 새로 주문해 주세요.";
+        "The order was cancelled, so nothing about it can change. If it is still wanted, it takes a new order.",
+        "취소된 주문이라 더는 바꿀 수 없습니다. 필요하면 새로 주문해야 합니다.";
     refused_not_paid:
         "The order is not paid yet, so it cannot be shipped. Confirm the payment first.",
         "아직 결제되지 않아 발송 처리할 수 없습니다. 먼저 결제를 확인하세요.";

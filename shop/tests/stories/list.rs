@@ -77,6 +77,7 @@ async fn list_is_sorted_and_turned_without_losing_its_filters() {
     }
     assert_eq!(all.len(), 300);
     assert_eq!(listed(&park, "page=99999").await, listed(&park, "page=12").await);
+    assert_eq!(listed(&park, "page=２").await, listed(&park, "page=2").await);
 }
 
 #[tokio::test]

@@ -150,6 +150,8 @@ async fn list_of_what_is_edited_is_told_what_it_does_not_show() {
     for (person, asked, told) in [
         (&park, "only=edited", "One more was opened."),
         (&park, "o=1.2026-000300&only=edited", ""),
+        (&park, "o=1.2026-000300&o=1.2026-000299&only=edited", "Some of these are not edited any more."),
+        (&park, "o=1.2026-000300&only=mine", "Some of these are not edited any more."),
         (&park, "only=mine", ""),
         (&minji, "only=mine", "One more was opened."),
         (&lee, "only=edited", ""),
