@@ -27,8 +27,12 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Starts one on a free port.
+    /// Starts one on a free port. It takes that of IPv4, and ends if another program has the same of IPv6.
     pub fn start() -> Driver {
+        (0..3).find_map(|_| Driver::on_a_port()).expect("chromedriver says on which port it listens")
+    }
+
+    fn on_a_port() -> Option<Driver> {
         let process = Command::new("chromedriver")
             .arg("--port=0")
             .stdin(Stdio::null())
@@ -41,8 +45,8 @@ impl Driver {
             // "ChromeDriver was started successfully on port 12345."
             line.rsplit_once("successfully on port ")?.1.trim_end_matches('.').parse::<u16>().ok()
         });
-        let address = format!("http://127.0.0.1:{}", port.expect("chromedriver says on which port it listens"));
-        Driver { process, address }
+        let address = format!("http://127.0.0.1:{}", port?);
+        Some(Driver { process, address })
     }
 
     /// A browser with this profile, of a person who reads this language. With `has_memory` it shows a left page from its back/forward

@@ -52,8 +52,9 @@ impl Story {
             Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.expect("a new database");
         let shop = set_up(shop::open(db, Accounts::Demo).await.expect("the demo data"));
         let port = TcpSocket::new_v4().expect("a socket");
-        port.set_reuseaddr(true).expect("an option");
         port.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+        // Only now: two sockets that share their address from the beginning may be given one port.
+        port.set_reuseaddr(true).expect("an option");
         let base = format!("http://{}", port.local_addr().expect("its own address"));
         let mut story = Story { clock, shop, port, open: None, base, driver: Driver::start(), _directory: directory };
         story.opens_again().await;

@@ -65,7 +65,7 @@ async fn meets_the_other_change_when_saving(minji: &Person) {
 }
 
 async fn puts_the_draft_back_and_meets_the_other_change(minji: &Person) {
-    assert!(minji.reads("[data-tenure-draft]").await.contains("changed since"));
+    assert!(minji.reads("[data-tenure-draft]").await.contains("on another version"));
     assert_ne!(minji.value("[name='address.line1']").await, "Sejong-daero 9");
     minji.clicks("[data-tenure-draft-restore]").await;
     minji.waits_until("document.querySelector(\"[name='address.line1']\")?.value === 'Sejong-daero 9'").await;
