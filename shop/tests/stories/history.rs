@@ -65,7 +65,7 @@ async fn any_two_versions_compare_word_by_word_and_line_by_line() {
     park.get(&format!("{HISTORY}/4?with=3"))
         .await
         .is(200)
-        .says("Quantity of 찻잔")
+        .says("New line: 찻잔")
         .says("(not in the order)")
         .says("Total");
     park.get(&format!("{HISTORY}/4?with=4")).await.is(200).says("The two versions say the same");
