@@ -45,8 +45,11 @@ impl Driver {
             // "ChromeDriver was started successfully on port 12345."
             line.rsplit_once("successfully on port ")?.1.trim_end_matches('.').parse::<u16>().ok()
         });
-        let address = format!("http://127.0.0.1:{}", port?);
-        Some(Driver { process, address })
+        let Some(port) = port else {
+            process.wait().expect("its output has ended");
+            return None;
+        };
+        Some(Driver { process, address: format!("http://127.0.0.1:{port}") })
     }
 
     /// A browser with this profile, of a person who reads this language. With `has_memory` it shows a left page from its back/forward

@@ -11,7 +11,7 @@ use tenure::{Error, LockId, VersionToken, error::LockError};
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 
-use super::compare::without_gone_lines;
+use super::compare::{self, without_gone_lines};
 use super::fields::{Fields, Pairs};
 use super::flash::Flash;
 use super::frame::Visit;
@@ -105,6 +105,9 @@ async fn opened_at(
     outcome::goes_on(shop, &visit, no, fields.text_of(), form).await;
     fields.set("form_id", &form.to_string());
     fields.set("lid", &id.reveal());
+    if let Some(seen) = seen {
+        fields = of_known_lines(shop, &visit, no, seen, fields).await;
+    }
     let attempt = Attempt { what, no, seen, fields: &fields, kept: None };
     match opened {
         Ok(())
@@ -128,6 +131,18 @@ async fn opened_at(
     Sent::refused(to).answer(visit.frame.script)
 }
 
+/// Without changes of lines that were not in the version on which they were typed: whoever has compared, and edits on, has read that these
+/// were gone.
+async fn of_known_lines(shop: &Shop, visit: &Visit, no: &OrderNo, seen: VersionToken<Order>, fields: Fields) -> Fields {
+    if fields.lines().next().is_none() {
+        return fields;
+    }
+    match compare::opened(shop, visit, no, seen).await {
+        Some(order) => without_gone_lines(fields, &order),
+        None => fields,
+    }
+}
+
 /// POST /orders/{no}/edit/save
 pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
@@ -139,9 +154,10 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
         Ok(view) => view,
         Err(refusal) => return Ok(outcome::of(&shop, visit, attempt, Err(refusal)).await),
     };
-    // On the version that they know, or have compared with, nothing of a line that is gone can be changed.
-    if fields.has("apply") || seen == view.order.token() {
+    if fields.has("apply") {
         fields = without_gone_lines(fields, &view.order);
+    } else {
+        fields = of_known_lines(&shop, &visit, &no, seen, fields).await;
     }
     let t = visit.frame.t;
     let attempt = Attempt { what: What::SaveEdit, no: &no, seen: Some(seen), fields: &fields, kept: None };

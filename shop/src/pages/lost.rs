@@ -81,7 +81,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     } else if moved.is_some() {
         said.push(t.lost_changed(frame.latest(&view.changes)));
     } else if held_now.is_none() && state != FINISHED {
-        said.push(t.lost_unchanged().into());
+        // Without text it is not known which version the person has seen.
+        said.push(if attempt.seen.is_some() { t.lost_unchanged() } else { t.lost_anew() }.into());
     }
     if has_text {
         said.push(t.lost_nothing_lost().into());

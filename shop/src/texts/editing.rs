@@ -109,6 +109,9 @@ texts! {
     lost_unchanged:
         "Nobody had changed the order when this page was loaded. You can go on where you were.",
         "이 페이지를 열 때까지 주문을 바꾼 사람은 없었습니다. 이어서 수정할 수 있습니다.";
+    lost_anew:
+        "The form can be opened again, with the order as it is now.",
+        "양식을 다시 열면 지금의 주문 내용이 보입니다.";
     lost_changed(who): "{who} Compare before you go on.", "{who} 비교한 뒤 계속하세요.";
     lost_held(name, time):
         "{name} has been editing since {time}. You can go on when that is over.",
@@ -120,7 +123,7 @@ texts! {
         "At {time} you moved the editing of this order to another form, here or in another tab.",
         "{time}에 이 주문의 편집을 이 탭이나 다른 탭의 다른 양식으로 옮겼습니다.";
     lost_ended_self(time): "You ended this editing at {time}.", "{time}에 이 편집을 직접 종료했습니다.";
-    lost_finished(time): "You saved or left this form at {time}.", "{time}에 이 양식을 저장했거나 닫았습니다.";
+    lost_finished(time): "You saved this form, left it or signed out at {time}.", "{time}에 이 양식을 저장했거나 닫았거나 로그아웃했습니다.";
     lost_same_as_now:
         "What you typed is what the order says now, so there is nothing left to do.",
         "입력한 내용이 현재 주문과 같으므로 더 할 일은 없습니다.";

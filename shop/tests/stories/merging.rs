@@ -377,3 +377,31 @@ async fn who_may_not_see_the_order_any_more_chooses_nothing_and_keeps_the_text()
     assert!(!refused.html.contains(">hers<"), "{}", refused.html);
     assert_eq!(server.order(ORDER).await.1, 2);
 }
+
+#[tokio::test]
+async fn what_was_gone_when_it_was_compared_is_not_compared_again() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    const NO: &str = "2026-000290";
+    const SAVE: &str = "/orders/2026-000290/edit/save";
+    const OPEN: &str = "/orders/2026-000290/edit";
+    // An operator ends her editing, and saves.
+    let changes = async |fields: &[(&str, &str)]| {
+        park.submit(park.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+        let form = park.edit(NO).await.form(SAVE).with("new-price", "100").with("new-quantity", "1");
+        park.submit(fields.iter().fold(form, |form, (name, value)| form.with(name, value))).await.is(200);
+    };
+    let hers = minji.edit(NO).await.form(SAVE).with("quantity-1", "7").with("quantity-2", "5");
+    changes(&[("remove-2", "on"), ("new-product", "A")]).await;
+    let again = minji.submit(minji.submit(hers).await.form(OPEN)).await;
+    let compared = minji.submit(again.form(SAVE)).await;
+    compared.is(409).says("One of the products that you changed was removed");
+    changes(&[("remove-5", "on"), ("new-product", "B")]).await;
+    let form = minji.submit(compared.press(SAVE, "edit-first")).await.is(200).form(SAVE);
+    let compared = minji.submit(form).await;
+    compared.is(409).says("both can be saved");
+    assert!(!compared.text().contains("Line 2: Quantity"), "{}", compared.text());
+    minji.submit(compared.press(SAVE, "both")).await.is(200);
+    let lines: Vec<_> = server.order(NO).await.0.lines().iter().map(|line| (line.line_no(), line.quantity())).collect();
+    assert_eq!(lines, [(1, 7), (3, 2), (4, 1), (6, 1)]);
+}

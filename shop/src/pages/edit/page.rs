@@ -170,13 +170,11 @@ fn editing(
     let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
     let goes_on = fields.has("more") || fields.has("keep");
     let has_moved = version != now;
-    // On the present version, the person has seen that they are gone.
-    let gone =
-        typed.lines().filter(|line_no| has_moved && is_gone(line_no) && !typed.removes(*line_no)).map(|line_no| {
-            let name = quantity(line_no);
-            let (value, label) = (typed.text(&name).to_owned(), compare::label(t, &name, opened));
-            GoneLine { base: opened.map_or("", |_| base.text(&name)).to_owned(), name, value, label }
-        });
+    let gone = typed.lines().filter(|line_no| is_gone(line_no) && !typed.removes(*line_no)).map(|line_no| {
+        let name = quantity(line_no);
+        let (value, label) = (typed.text(&name).to_owned(), compare::label(t, &name, opened));
+        GoneLine { base: opened.map_or("", |_| base.text(&name)).to_owned(), name, value, label }
+    });
     let standing = Standing::new(&frame, &visit.member.owner(), Kind::Edit, no, verdict);
     let page = EditPage {
         no: no.clone(),
