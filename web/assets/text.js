@@ -140,8 +140,8 @@ let erasedAt = 0; // 0: not.
 export function erase(person) {
 	erasedAt = Date.now();
 	store(() => sessionStorage.removeItem(LEFT));
+	store(() => (localStorage[ERASED] = Date.now())); // Before: the other tabs hear of both in this order.
 	draftsOf(person).forEach(remove);
-	store(() => (localStorage[ERASED] = Date.now()));
 }
 
 // Another tab signed out: this one does not write its text again, until there is a key, or its person is signed in again.
@@ -311,8 +311,8 @@ export function keepText(element, onWrite, onKeep) {
 			isQuiet = true;
 			remove({ key });
 		}
-		// Nobody typed here, and another tab has saved that text, or goes on with it.
-		if (changed === key && !newValue) isQuiet ||= isAsRendered(form);
+		// Another tab has saved that text, or goes on with it: nothing is kept here until there is another key.
+		if (changed === key && !newValue) isQuiet ||= !erasedAt;
 		if (!offer || changed !== offer.key) return;
 		if (newValue) return box?.hidden || shown === "back" || propose(offered());
 		shown = "";

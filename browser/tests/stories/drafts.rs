@@ -701,3 +701,42 @@ async fn open_page_of_an_order_does_not_call_text_unsaved_that_was_saved_since()
     minji.waits_until("document.querySelector('[data-tenure-draft-of]:not([data-tenure-else])').hidden").await;
     assert!(minji.finds::<bool>("document.querySelector('[data-tenure-else]').hidden").await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_goes_on_in_another_tab_and_is_saved_there_is_not_offered_again() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.opens_a_tab().await;
+    minji.goes_to(SHIPPING).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.clicks("[data-tenure-action=move]").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    minji.turns_to_tab(0).await;
+    minji.looks_away_and_back().await;
+    minji.sees("#shipping[data-tenure-state=lost]").await;
+    assert_eq!((minji.value("[name=message]").await.as_str(), minji.drafts().await), ("Ring twice", 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn form_that_ended_with_a_sign_out_says_that_its_text_is_still_there() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.edits_the_order().await;
+    minji.opens_a_tab().await;
+    minji.goes_to("/orders").await;
+    minji.signs_out().await;
+    minji.sees("main[data-state=sign-in]").await;
+    minji.sign_in("minji").await;
+    minji.turns_to_tab(0).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.waits_until("Object.values(localStorage).some((draft) => draft.includes('Ring twice'))").await;
+    let form = minji.path().await;
+    minji.opens_a_tab().await;
+    minji.goes_to(&form).await;
+    let main = minji.reads("main").await;
+    assert!(main.contains("Ring twice"), "{main}");
+}

@@ -192,13 +192,13 @@ pub(super) async fn orders(
         }
         // A list of what is edited says that it is another one by now.
         let Some(only) = only else { return Ok(told) };
-        Ok(told.slot(
-            "changed",
-            match shop.also_edited(&member, only, &numbers).await? {
-                0 if has_ended => live::some_ended(&f),
-                new => live::more_opened(&f, new),
-            },
-        ))
+        let new = shop.also_edited(&member, only, &numbers).await?;
+        Ok(match (asked.is_empty(), new) {
+            (true, 0) => told.slot("none", Html::trusted(format!("<p>{}</p>", orders::none_of(f.t, only)))),
+            (true, new) => told.slot("none", live::more_opened(&f, new)),
+            (false, 0) if has_ended => told.slot("changed", live::some_ended(&f)),
+            (false, new) => told.slot("changed", live::more_opened(&f, new)),
+        })
     };
     answer_page(&f, told.await, &headers)
 }

@@ -14,7 +14,7 @@ use super::read::number;
 use super::refusal;
 use crate::domain::{OrderNo, OrderState};
 use crate::storage::Sort;
-use crate::texts::Html;
+use crate::texts::{Html, Lang};
 use crate::use_cases::{Only, OrderFilter, OrderPage, OrderRow, Shop};
 
 #[derive(Template)]
@@ -72,9 +72,7 @@ impl OrdersPage {
         match (filter.state, filter.only, &filter.search) {
             (None, None, None) => t.no_orders().into(),
             (Some(state), None, None) => t.none_in_state(t.order_state(state)),
-            (None, Some(Only::Edited), None) => t.nobody_is_editing().into(),
-            (None, Some(Only::Mine), None) => t.you_edit_none().into(),
-            (None, Some(Only::Drafts), None) => t.no_drafts().into(),
+            (None, Some(only), None) => none_of(t, only).into(),
             (None, None, Some(search)) => t.none_found_for(search),
             _ => t.none_found().into(),
         }
@@ -155,6 +153,15 @@ impl OrdersPage {
     /// The states of the page without a connection, and without anything to see.
     fn live_states(&self) -> (&'static str, &'static str) {
         ("OL-12", "")
+    }
+}
+
+/// What is said if there are no orders of this kind.
+pub(super) fn none_of(t: Lang, only: Only) -> &'static str {
+    match only {
+        Only::Edited => t.nobody_is_editing(),
+        Only::Mine => t.you_edit_none(),
+        Only::Drafts => t.no_drafts(),
     }
 }
 

@@ -128,7 +128,7 @@ texts! {
     save_now: "Save now", "지금 저장";
     already_saved_title(no): "Order {no}: this form was already saved", "주문 {no}: 이미 저장된 양식입니다";
     already_saved_what:
-        "What you typed is in the order. To change more, open it again.",
+        "What you sent is in the order. To change more, open it again.",
         "입력한 내용은 주문에 저장되어 있습니다. 더 바꾸려면 주문을 다시 여세요.";
     saved_since:
         "You went on from here, and saved. What you sent from this page is below.",

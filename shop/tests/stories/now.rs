@@ -140,21 +140,23 @@ async fn list_of_what_is_edited_is_told_what_it_does_not_show() {
     let server = Server::start().await;
     let (park, minji, lee) = (server.sign_in("park").await, server.sign_in("minji").await, server.sign_in("lee").await);
     let changed = async |person: &Browser, asked: &str| {
-        asks(person, &format!("/now/orders?{asked}"), "").await.2["slots"]["changed"].as_str().unwrap_or("-").to_owned()
+        let told = asks(person, &format!("/now/orders?{asked}"), "").await.2;
+        let slot = if asked.contains("o=") { "changed" } else { "none" };
+        told["slots"][slot].as_str().unwrap_or("-").to_owned()
     };
     // The list asks also while it is empty.
     park.get("/orders?only=edited").await.is(200).says("Nobody is editing");
     assert!(park.get("/orders?only=edited").await.html.contains("/now/orders?only=edited"));
-    assert_eq!(changed(&park, "only=edited").await, "");
+    assert_eq!(changed(&park, "only=edited").await, "<p>Nobody is editing.</p>");
     minji.edit(ORDER).await.is(200);
     for (person, asked, told) in [
         (&park, "only=edited", "One more was opened."),
         (&park, "o=1.2026-000300&only=edited", ""),
         (&park, "o=1.2026-000300&o=1.2026-000299&only=edited", "Some of these are not edited any more."),
         (&park, "o=1.2026-000300&only=mine", "Some of these are not edited any more."),
-        (&park, "only=mine", ""),
+        (&park, "only=mine", "You are not editing any order."),
         (&minji, "only=mine", "One more was opened."),
-        (&lee, "only=edited", ""),
+        (&lee, "only=edited", "Nobody is editing."),
         (&park, "o=1.2026-000299", "-"),
         (&park, "only=drafts", "-"),
     ] {
