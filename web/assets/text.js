@@ -215,7 +215,7 @@ export function keepText(element, onWrite, onKeep) {
 		const text = !isOfThisPage && typed(form);
 		const other = text && { ...draftOf(text), key: fresh(), form_id: "" };
 		each(form, draft.typed, write);
-		if (!isOfThisPage) for (const said of document.querySelectorAll("[data-tenure-drawn]")) said.hidden = true;
+		for (const said of document.querySelectorAll("[data-tenure-drawn]")) said.hidden = true;
 		remove(draft);
 		typedAt = draft.at;
 		save();

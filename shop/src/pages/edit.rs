@@ -105,8 +105,12 @@ async fn opened_at(
     outcome::goes_on(shop, &visit, no, fields.text_of(), form).await;
     fields.set("form_id", &form.to_string());
     fields.set("lid", &id.reveal());
-    if let Some(seen) = seen {
-        fields = of_known_lines(shop, &visit, no, seen, fields).await;
+    let typed_on = match seen {
+        Some(seen) => compare::opened(shop, &visit, no, seen).await,
+        None => None,
+    };
+    if let Some(order) = &typed_on {
+        fields = without_gone_lines(fields, order);
     }
     let attempt = Attempt { what, no, seen, fields: &fields, kept: None };
     match opened {
@@ -118,7 +122,7 @@ async fn opened_at(
         Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
     }
     let mut kept = None;
-    if !fields.is_blank() {
+    if !fields.is_blank() && !typed_on.is_some_and(|order| fields.says_nothing_new(&order)) {
         kept = outcome::keep(shop, &visit, &attempt).await;
         if kept.is_none() {
             return draw(shop, visit, attempt, form, id, Vec::new()).await;
@@ -129,18 +133,6 @@ async fn opened_at(
         None => address(no, form, kept),
     };
     Sent::refused(to).answer(visit.frame.script)
-}
-
-/// Without changes of lines that were not in the version on which they were typed: whoever has compared, and edits on, has read that these
-/// were gone.
-async fn of_known_lines(shop: &Shop, visit: &Visit, no: &OrderNo, seen: VersionToken<Order>, fields: Fields) -> Fields {
-    if fields.lines().next().is_none() {
-        return fields;
-    }
-    match compare::opened(shop, visit, no, seen).await {
-        Some(order) => without_gone_lines(fields, &order),
-        None => fields,
-    }
 }
 
 /// POST /orders/{no}/edit/save
@@ -157,7 +149,11 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     if fields.has("apply") {
         fields = without_gone_lines(fields, &view.order);
     } else {
-        fields = of_known_lines(&shop, &visit, &no, seen, fields).await;
+        // Whoever has compared, and edits on, has read which lines were gone.
+        let typed_on = compare::opened(&shop, &visit, &no, seen).await;
+        if let Some(order) = typed_on {
+            fields = without_gone_lines(fields, &order);
+        }
     }
     let t = visit.frame.t;
     let attempt = Attempt { what: What::SaveEdit, no: &no, seen: Some(seen), fields: &fields, kept: None };

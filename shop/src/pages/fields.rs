@@ -115,6 +115,12 @@ impl Fields {
         Fields(self.0.iter().filter(differs).cloned().collect())
     }
 
+    /// Whether nothing was typed that the order does not say as well.
+    pub(crate) fn says_nothing_new(&self, order: &Order) -> bool {
+        let rest = self.without_same(order).carried();
+        rest.iter().all(|(name, value)| NEW_LINE.contains(&name) && value.trim().is_empty())
+    }
+
     /// As if the person had typed the quantities of these lines as well.
     pub(crate) fn with_lines(mut self, lines: &[OrderLine]) -> Fields {
         self.0.extend(lines.iter().map(|line| (quantity(line.line_no()), line.quantity().to_string())));

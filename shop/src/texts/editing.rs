@@ -39,7 +39,7 @@ texts! {
         "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같습니다.";
     moved_choice: "When you save, you can choose field by field.", "저장할 때 항목마다 고를 수 있습니다.";
 
-    edit_again: "Edit again with my text", "내 내용으로 다시 수정";
+    edit_again: "Edit again", "다시 수정";
 
     locked_title(no): "Somebody is editing order {no}", "주문 {no}: 다른 사람이 수정 중입니다";
     locked_title_self(no): "You are editing order {no} elsewhere", "주문 {no}: 다른 곳에서 수정 중입니다";

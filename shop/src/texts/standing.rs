@@ -5,8 +5,8 @@ use super::texts;
 texts! {
     standing_saved: "This form was already saved.", "이미 저장된 양식입니다.";
     standing_saved_again:
-        "This form was already saved. If you typed more after that, go on with [Edit again with my text].",
-        "이미 저장된 양식입니다. 그 뒤에 더 입력했다면 [내 내용으로 다시 수정]을 눌러 이어 가세요.";
+        "This form was already saved. If you typed more after that, go on with [Edit again].",
+        "이미 저장된 양식입니다. 그 뒤에 더 입력했다면 [다시 수정]을 눌러 이어 가세요.";
     standing_frozen(why):
         "{why} Anything typed here stays, and can be copied.",
         "{why} 여기에 입력하는 내용은 그대로 남으며 복사할 수 있습니다.";

@@ -377,7 +377,7 @@ async fn back_after_a_resolved_conflict_never_overwrites() {
         };
         minji.submit(resolved).await.is(200);
         let (before, version) = server.order(ORDER).await;
-        // The opened form, with other text in it: by its button, and by [Edit again with my text].
+        // The opened form, with other text in it: by its button, and by [Edit again].
         let back = form.with("address.line2", "3층");
         minji.submit(back.clone()).await.is(409);
         let again = minji.submit(back.with("edit-first", "1")).await.is(200).form(SHIPPING);
@@ -385,5 +385,19 @@ async fn back_after_a_resolved_conflict_never_overwrites() {
         minji.submit(again).await.is(409);
         let (after, now) = server.order(ORDER).await;
         assert_eq!((after.shipping(), now), (before.shipping(), version), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn editing_again_keeps_no_text_of_a_form_in_which_nothing_was_typed() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let address = minji.get(SHIPPING).await.form(SHIPPING).with("edit-first", "1");
+    let whole = Form { action: EDIT.into(), ..minji.edit(ORDER).await.form(SAVE) }.with("next-form", &"2".repeat(32));
+    server.clock.advance(TTL + std::time::Duration::from_secs(1));
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "theirs")).await.is(200);
+    for form in [address, whole] {
+        minji.submit(form).await.is(200).says("theirs");
+        minji.get("/orders?only=drafts").await.says("0 orders");
     }
 }

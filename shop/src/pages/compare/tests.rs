@@ -161,3 +161,17 @@ fn comparison_without_the_opened_state_uses_the_current_one() {
     ];
     assert_eq!(told, expected.map(|(label, side, gone)| (label.to_owned(), side, gone)));
 }
+
+#[test]
+fn form_as_the_order_is_says_nothing_new() {
+    let order = order(&[(1, 2)]);
+    let with = |name: &str, value: &str| {
+        let mut typed = Fields::of_shipping(order.shipping()).with_lines(order.lines());
+        typed.set(name, value);
+        typed.says_nothing_new(&order)
+    };
+    assert!(with("form_id", "f") && with("new-product", " ") && with("receiver.name", " 김민지 "));
+    for (name, value) in [("message", "x"), ("quantity-1", "3"), ("remove-1", "on"), ("new-product", "x")] {
+        assert!(!with(name, value), "{name}");
+    }
+}

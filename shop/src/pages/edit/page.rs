@@ -40,7 +40,7 @@ struct EditPage {
     token: VersionToken<Order>,
     form_id: FormId,
     lid: String,
-    /// The form that [Edit again with my text] opens when the lease of this one is lost.
+    /// The form that [Edit again] opens when the lease of this one is lost.
     next_form: FormId,
     until: When,
     left: String,
