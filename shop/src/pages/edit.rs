@@ -149,7 +149,7 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     if fields.has("apply") {
         fields = without_gone_lines(fields, &view.order);
     } else {
-        // Whoever has compared, and edits on, has read which lines were gone.
+        // A person who has compared, and edits on, has read which lines were gone.
         let typed_on = compare::opened(&shop, &visit, &no, seen).await;
         if let Some(order) = typed_on {
             fields = without_gone_lines(fields, &order);
