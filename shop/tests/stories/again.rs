@@ -401,3 +401,15 @@ async fn editing_again_keeps_no_text_of_a_form_in_which_nothing_was_typed() {
         minji.get("/orders?only=drafts").await.says("0 orders");
     }
 }
+
+#[tokio::test]
+async fn page_of_an_ended_form_does_not_say_that_nobody_changed_the_order() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await;
+    park.submit(park.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "theirs")).await.is(200);
+    let page = minji.get(&form.path).await;
+    page.is(410).says("The form can be opened again, with the order as it is now.");
+    assert!(!page.text().contains("Nobody had changed"), "{}", page.text());
+}

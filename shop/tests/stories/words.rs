@@ -122,6 +122,7 @@ async fn change_of_a_removed_line_is_explained_and_not_offered() {
         let conflict = minji.submit(hers.clone()).await;
         assert_eq!(conflict.is(409).state(), "CP-9");
         conflict.says("was removed from the order meanwhile, so there is nothing to save");
+        assert!(!conflict.html.contains("data-tenure-drop"), "its only way leads back, and drops nothing");
         assert!(!conflict.html.contains("data-tenure-action=\"save\""), "{}", conflict.text());
         in_korean(&minji, &conflict).await.says("그사이 주문에서 빠져");
         // With another change beside it, the rest can be saved.
