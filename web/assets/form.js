@@ -71,10 +71,11 @@ export const pause = (ms, signal = globalThis) =>
 		for (const [target, type] of [[globalThis, "online"], [signal, "abort"]]) target.addEventListener(type, go, { once: true });
 	});
 
-/** Tells the server, if it has an address for that, also while the page is left: nobody hears the answer. Until it arrives. */
+/** Tells the server, if it has an address for that, also while the page is left: nobody hears the answer. Until it arrives: an error of a server that fails is no answer. */
 export async function tell(url, values) {
 	const body = new URLSearchParams({ csrf: document.querySelector("[name=csrf]")?.value ?? "", ...values });
-	const send = () => fetch(url, { method: "POST", keepalive: true, redirect: "manual", headers: HEADERS, body }).catch(() => null);
+	const options = { method: "POST", keepalive: true, redirect: "manual", headers: HEADERS, body };
+	const send = () => fetch(url, options).then(({ status }) => status < 500, () => false);
 	while (url && !(await send())) await pause(5000);
 }
 
