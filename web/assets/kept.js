@@ -3,6 +3,8 @@
 import { clock, hidden, spaced } from "./form.js";
 import { beginning, drafts, drop, isReturn, store, words } from "./text.js";
 
+const openOf = (person) => drafts().filter((draft) => draft.person === person && !draft.dropped);
+
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
 	const { person, forms, text: address, textAt, textCopied, textDiscarded } = box.dataset;
@@ -10,7 +12,7 @@ export function showKept(box) {
 	let draft;
 
 	function next() {
-		draft = drafts().find((draft) => draft.person === person && forms.split("|").includes(draft.form) && !draft.dropped);
+		draft = openOf(person).find(({ form }) => forms.split("|").includes(form));
 		for (const part of [text, copy, discard]) part.hidden = !draft;
 		if (!draft) return;
 		box.hidden = false;
@@ -74,7 +76,6 @@ export function choices(box) {
 	show();
 }
 
-const openOf = (person) => drafts().filter((draft) => draft.person === person && !draft.dropped);
 const about = ({ form }) => form.slice(form.indexOf(" ") + 1);
 
 /** Now, and when another tab types, or saves. */

@@ -183,7 +183,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
 }
 
 /// The line with this number.
-fn line_in(order: &Order, line_no: u32) -> Option<&OrderLine> {
+pub(super) fn line_in(order: &Order, line_no: u32) -> Option<&OrderLine> {
     order.lines().iter().find(|line| line.line_no() == line_no)
 }
 
@@ -310,8 +310,13 @@ pub(super) fn between_texts(t: Lang, before: &str, after: &str) -> Vec<Row> {
 }
 
 /// The order that text was typed on, if it is still known. Without it everything that differs is taken for typed.
-pub(super) async fn opened(shop: &Shop, visit: &Visit, no: &OrderNo, seen: VersionToken<Order>) -> Option<Order> {
-    shop.order_in(&visit.member, no, seen.version()).await.ok().flatten()
+pub(super) async fn opened(
+    shop: &Shop,
+    visit: &Visit,
+    no: &OrderNo,
+    seen: impl Into<Option<VersionToken<Order>>>,
+) -> Option<Order> {
+    shop.order_in(&visit.member, no, seen.into()?.version()).await.ok().flatten()
 }
 
 /// The typed fields that the rows do not decide: for hidden fields beside them.

@@ -105,10 +105,7 @@ async fn opened_at(
     outcome::goes_on(shop, &visit, no, fields.text_of(), form).await;
     fields.set("form_id", &form.to_string());
     fields.set("lid", &id.reveal());
-    let typed_on = match seen {
-        Some(seen) => compare::opened(shop, &visit, no, seen).await,
-        None => None,
-    };
+    let typed_on = compare::opened(shop, &visit, no, seen).await;
     if let Some(order) = &typed_on {
         fields = without_gone_lines(fields, order);
     }
@@ -148,12 +145,11 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     };
     if fields.has("apply") {
         fields = without_gone_lines(fields, &view.order);
-    } else {
+    } else if fields.lines().any(|line_no| compare::line_in(&view.order, line_no).is_none())
+        && let Some(order) = compare::opened(&shop, &visit, &no, seen).await
+    {
         // A person who has compared, and edits on, has read which lines were gone.
-        let typed_on = compare::opened(&shop, &visit, &no, seen).await;
-        if let Some(order) = typed_on {
-            fields = without_gone_lines(fields, &order);
-        }
+        fields = without_gone_lines(fields, &order);
     }
     let t = visit.frame.t;
     let attempt = Attempt { what: What::SaveEdit, no: &no, seen: Some(seen), fields: &fields, kept: None };

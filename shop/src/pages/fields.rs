@@ -109,8 +109,7 @@ impl Fields {
     /// Without what the order says as well: the text that is the person's own.
     pub(crate) fn without_same(&self, order: &Order) -> Fields {
         let same = Fields::of_shipping(order.shipping()).with_lines(order.lines());
-        let line_of = |name: &str| name.strip_prefix("quantity-")?.parse().ok();
-        let is_removed = |name: &str| line_of(name).is_some_and(|line_no| self.removes(line_no));
+        let is_removed = |name: &str| line_of_quantity(name).is_some_and(|line_no| self.removes(line_no));
         let differs = |(name, value): &&(String, String)| same.get(name) != Some(value.trim()) || is_removed(name);
         Fields(self.0.iter().filter(differs).cloned().collect())
     }
@@ -222,7 +221,7 @@ impl Fields {
 
     /// The line numbers that have a quantity field.
     pub(crate) fn lines(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().filter_map(|(name, _)| name.strip_prefix("quantity-")?.parse().ok())
+        self.0.iter().filter_map(|(name, _)| line_of_quantity(name))
     }
 
     /// Whether a line is removed.
@@ -255,6 +254,11 @@ fn is_known(name: &str) -> bool {
 /// The name of a line's quantity field.
 pub(crate) fn quantity(line_no: u32) -> String {
     format!("quantity-{line_no}")
+}
+
+/// The line whose quantity field has this name.
+fn line_of_quantity(name: &str) -> Option<u32> {
+    name.strip_prefix("quantity-")?.parse().ok()
 }
 
 /// The name of a line's check box for removal.

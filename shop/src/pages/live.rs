@@ -258,13 +258,17 @@ pub(super) fn lease(f: &Frame, shop: &Shop, holder: Option<&Holder>) -> [Html; 2
 pub(super) fn more_opened(f: &Frame, count: usize) -> Html {
     match count {
         0 => Html::text(""),
-        count => Html::trusted(format!("<p><span>{}</span> {}</p>", f.t.leases_new(count), show_again(f))),
+        count => other_by_now(f, f.t.leases_new(count)),
     }
 }
 
 /// That the list of what is edited shows some that are not any more.
 pub(super) fn some_ended(f: &Frame) -> Html {
-    Html::trusted(format!("<p><span>{}</span> {}</p>", f.t.some_ended(), show_again(f)))
+    other_by_now(f, f.t.some_ended().into())
+}
+
+fn other_by_now(f: &Frame, words: Html) -> Html {
+    Html::trusted(format!("<p><span>{words}</span> {}</p>", show_again(f)))
 }
 
 #[cfg(test)]

@@ -56,10 +56,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     let typed = attempt.fields;
-    let opened = match attempt.seen {
-        Some(seen) => compare::opened(shop, &visit, attempt.no, seen).await,
-        None => None,
-    };
+    let opened = compare::opened(shop, &visit, attempt.no, attempt.seen).await;
     let mut rows = match typed.is_blank() {
         true => Vec::new(),
         false => compare::typed_rows(visit.frame.t, &view.order, opened.as_ref(), typed),

@@ -177,7 +177,8 @@ pub(super) async fn orders(
         let numbers: Vec<_> = asked.iter().flatten().map(|(_, no)| no.clone()).collect();
         let mut found = shop.orders_now(&member, &numbers).await?.into_iter();
         let (me, mut told, mut has_ended) = (member.owner(), Now::of_page(), false);
-        let only = orders::only(Fields::sent(query.clone()).text("only")).filter(|only| *only != Only::Drafts);
+        let only = query.iter().find(|(name, _)| name == "only").and_then(|(_, code)| orders::only(code));
+        let only = only.filter(|only| *only != Only::Drafts);
         let is_meant = |holder: &Holder| only != Some(Only::Mine) || holder.owner.id == me.id;
         for (at, row) in asked.iter().enumerate() {
             let Some((version, no)) = row else { continue };

@@ -115,7 +115,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     let live::Said { state, html: line } = live::line(&visit.frame, &shop, &verdict, false);
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
     let (f, url) = (visit.frame.state(state), order_url(&no));
-    let unsaved = view.frozen().is_some().then(|| Unsaved::of(&no));
+    let unsaved = view.frozen().is_some().then(|| Unsaved::of(&["shipping", "edit"], no.as_str()));
     let refused = match shop.unsaved(&visit.member).await {
         Ok(texts) => texts.into_iter().find(|text| text.about == no.as_str()),
         Err(refusal) => return refusal::plain(f, refusal),

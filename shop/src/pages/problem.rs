@@ -79,7 +79,7 @@ impl ProblemPage {
 
     /// Offers the drafts of the forms of an order that is not there, to be read and copied.
     pub(super) fn unsaved_of(mut self, no: &str) -> Self {
-        self.unsaved = self.f.member.as_ref().map(|_| Unsaved::of_missing(no));
+        self.unsaved = self.f.member.as_ref().map(|_| Unsaved::of(&["shipping", "edit", "note"], no));
         self
     }
 

@@ -94,8 +94,10 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     let Ok(info) = read else {
         let mut fields = fields.clone();
         // [Edit again], of a form in which nothing was typed.
-        let typed_on = compare::opened(&shop, &visit, &no, version).await;
-        if fields.has("edit-first") && typed_on.is_some_and(|order| fields.says_nothing_new(&order)) {
+        if fields.has("edit-first")
+            && let Some(order) = compare::opened(&shop, &visit, &no, version).await
+            && fields.says_nothing_new(&order)
+        {
             return Ok(Sent::refused(format!("{}/shipping", order_url(&no))).answer(visit.frame.script));
         }
         if let Ok(Some((form, _))) = goes_on(&shop, &visit, &fields, &key).await {

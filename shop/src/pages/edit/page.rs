@@ -167,10 +167,10 @@ fn editing(
     // Text from the shipping form has no lines.
     let knows_lines = typed.lines().next().is_some();
     let is_known = |line_no| !knows_lines || typed.lines().any(|typed| typed == line_no);
-    let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
     let goes_on = fields.has("more") || fields.has("keep");
     let has_moved = version != now;
-    let gone = typed.lines().filter(|line_no| is_gone(line_no) && !typed.removes(*line_no)).map(|line_no| {
+    let is_gone = |line_no: &u32| compare::line_in(order, *line_no).is_none() && !typed.removes(*line_no);
+    let gone = typed.lines().filter(is_gone).map(|line_no| {
         let name = quantity(line_no);
         let (value, label) = (typed.text(&name).to_owned(), compare::label(t, &name, opened));
         GoneLine { base: opened.map_or("", |_| base.text(&name)).to_owned(), name, value, label }
