@@ -71,7 +71,10 @@ export const pause = (ms, signal = globalThis) =>
 		for (const [target, type] of [[globalThis, "online"], [signal, "abort"]]) target.addEventListener(type, go, { once: true });
 	});
 
-/** Tells the server, if it has an address for that, also while the page is left: nobody hears the answer. Until it arrives: an error of a server that fails is no answer. */
+/**
+ * Tells the server, if it has an address for that, also while the page is left: nobody hears the answer. Until it arrives: an error of a
+ * server that fails is no answer.
+ */
 export async function tell(url, values) {
 	const body = new URLSearchParams({ csrf: document.querySelector("[name=csrf]")?.value ?? "", ...values });
 	const options = { method: "POST", keepalive: true, redirect: "manual", headers: HEADERS, body };
