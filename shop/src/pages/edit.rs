@@ -143,12 +143,10 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
         Ok(view) => view,
         Err(refusal) => return Ok(outcome::of(&shop, visit, attempt, Err(refusal)).await),
     };
-    if fields.has("apply") {
-        fields = without_gone_lines(fields, &view.order);
-    } else if fields.lines().any(|line_no| compare::line_in(&view.order, line_no).is_none())
+    if fields.lines().any(|line_no| compare::line_in(&view.order, line_no).is_none())
         && let Some(order) = compare::opened(&shop, &visit, &no, seen).await
     {
-        // A person who has compared, and edits on, has read which lines were gone.
+        // Who has compared has read which lines were gone in that version.
         fields = without_gone_lines(fields, &order);
     }
     let t = visit.frame.t;

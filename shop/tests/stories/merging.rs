@@ -405,3 +405,32 @@ async fn what_was_gone_when_it_was_compared_is_not_compared_again() {
     let lines: Vec<_> = server.order(NO).await.0.lines().iter().map(|line| (line.line_no(), line.quantity())).collect();
     assert_eq!(lines, [(1, 7), (3, 2), (4, 1), (6, 1)]);
 }
+
+#[tokio::test]
+async fn a_product_that_is_removed_after_the_comparison_is_compared_again() {
+    const NO: &str = "2026-000290";
+    const SAVE: &str = "/orders/2026-000290/edit/save";
+    // With something to choose, and without.
+    for theirs in [("quantity-1", "8"), ("message", "Theirs")] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        let saves = async |field: (&str, &str)| {
+            server.clock.advance(Duration::from_secs(400));
+            park.submit(park.edit(NO).await.form(SAVE).with(field.0, field.1)).await.is(200);
+        };
+        let hers = minji.edit(NO).await.form(SAVE).with("quantity-1", "7").with("quantity-2", "5");
+        saves(theirs).await;
+        let compared = minji.submit(hers).await;
+        saves(("remove-2", "on")).await;
+        let form = match theirs.0 {
+            "message" => compared.press(SAVE, "both"),
+            _ => compared.form(SAVE).with("quantity-1", "7"),
+        };
+        let compared = minji.submit(form).await;
+        compared.is(409).says("One of the products that you changed was removed").says("5");
+        minji.submit(compared.form(SAVE).with("quantity-1", "7")).await.is(200);
+        let order = server.order(NO).await.0;
+        assert_eq!(order.lines().iter().map(|line| line.quantity()).next(), Some(7));
+        assert!(order.lines().iter().all(|line| line.line_no() != 2), "{}", theirs.0);
+    }
+}

@@ -1,0 +1,208 @@
+//! Text is called unsaved as long as it is: on every page, in every tab, and after signing out.
+
+use std::time::Duration;
+
+use browser::{ORDER, Person, Story};
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_sent_and_refused_is_found_after_signing_out() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.goes_to(SHIPPING).await;
+    minji.sees("#shipping[data-tenure-state=free]").await;
+    park.goes_to(SHIPPING).await;
+    park.types("[name=message]", "Theirs").await;
+    super::saves(&park).await;
+    minji.types("[name=message]", "Mine").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=CP-2]").await;
+    let order = format!("/orders/{ORDER}");
+    let seen = "[...document.querySelectorAll('.notice a')].filter((link) => link.checkVisibility()).length";
+    minji.goes_to(&order).await;
+    assert_eq!(minji.finds::<usize>(seen).await, 0, "this browser has a draft of it, which says so");
+    minji.signs_out().await;
+    minji.answers(true).await;
+    minji.sees("main[data-state=sign-in]").await;
+    minji.sign_in("minji").await;
+    minji.goes_to(&order).await;
+    assert_eq!(minji.finds::<usize>(seen).await, 1);
+    minji.clicks(".notice a").await;
+    minji.sees("main[data-state=CP-2]").await;
+    assert!(minji.reads(".side.own").await.contains("Mine"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_of_unsaved_text_is_whole_when_it_is_opened_by_its_address() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    for no in [ORDER, "2026-000299"] {
+        park.goes_to(&format!("/orders/{no}/shipping")).await;
+        park.types("[name=message]", "Typed, and not sent").await;
+    }
+    // Only this browser knows of it.
+    park.goes_to("/orders?only=drafts&sort=oldest").await;
+    park.waits_until("location.search.includes('draft=2026-000299')").await;
+    let listed = "[...document.querySelectorAll('[scope=row] a')].map((a) => a.innerText)";
+    assert_eq!(park.finds::<Vec<String>>(listed).await, ["2026-000299", ORDER]);
+    assert!(park.finds::<bool>("location.search.includes('sort=oldest')").await);
+    // Its own link leads out of it.
+    park.clicks("[data-tenure-drafts]").await;
+    park.waits_until("!location.search.includes('only=drafts')").await;
+}
+
+/// Minji's address is refused, and she comes back to the form.
+async fn refused_and_opened_again(story: &Story, message: &str) -> Person {
+    let minji = story.person("minji").await;
+    is_refused(&minji, message).await;
+    minji.closes_this_tab_and_opens_another().await;
+    story.clock.advance(Duration::from_secs(400));
+    minji.goes_to(SHIPPING).await;
+    minji
+}
+
+/// Minji sends an address without a postal code: it is refused.
+pub(super) async fn is_refused(minji: &Person, message: &str) {
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name='address.postal_code']", "").await;
+    minji.types("[name=message]", message).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=OE-17]").await;
+}
+
+/// Whether the order's page names it in a browser without drafts: by what the server knows.
+async fn named_by_the_server(minji: &Person) -> bool {
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    minji.finds::<()>("(localStorage.clear(), null)").await;
+    minji.reloads().await;
+    minji.reads("main").await.contains("was not saved")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_dropped_and_put_back_is_found_after_signing_out() {
+    let story = Story::begin().await;
+    let minji = refused_and_opened_again(&story, "Ring twice").await;
+    minji.clicks("[data-tenure-draft-discard]").await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    assert!(named_by_the_server(&minji).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_put_into_another_form_is_saved_with_that() {
+    for is_online in [true, false] {
+        let story = Story::begin().await;
+        let minji = refused_and_opened_again(&story, "Ring twice").await;
+        minji.is_online(is_online).await;
+        minji.clicks("[data-tenure-draft-restore]").await;
+        minji.types("[name='address.postal_code']", "06236").await;
+        minji.is_online(true).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        super::saves(&minji).await;
+        assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+        assert!(!named_by_the_server(&minji).await, "online: {is_online}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_one_text_hides_no_other() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    is_refused(&minji, "The first").await;
+    assert!(named_by_the_server(&minji).await);
+    is_refused(&minji, "The second").await;
+    minji.clicks("[form=leave]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert!(minji.reads("main").await.contains("was not saved"), "the first");
+    minji.clicks("form[action$='/text'] button").await;
+    minji.waits_until("document.querySelector('[role=status]').innerText.includes('Discarded')").await;
+    assert!(!minji.reads("main").await.contains("was not saved"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_saved_in_one_tab_is_unsaved_in_no_other() {
+    // As it was, and edited further; the other tab only looked at it.
+    for message in ["Ring twice", "Ring three times"] {
+        let story = Story::begin().await;
+        let minji = story.person("minji").await;
+        is_refused(&minji, "Ring twice").await;
+        minji.types("[name=message]", message).await;
+        minji.duplicates_the_tab().await;
+        minji.sees("#shipping[data-tenure-state=refused]").await;
+        minji.closes_this_tab().await;
+        minji.types("[name='address.postal_code']", "06236").await;
+        super::saves(&minji).await;
+        minji.goes_to("/orders?only=drafts").await;
+        assert!(!minji.reads("main").await.contains(ORDER));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_corrected_and_saved_in_another_tab_is_unsaved_in_no_other() {
+    for reloads_before in [false, true] {
+        let story = Story::begin().await;
+        let minji = story.person("minji").await;
+        is_refused(&minji, "Ring twice").await;
+        minji.opens_a_tab().await;
+        minji.goes_to(SHIPPING).await;
+        minji.clicks("[data-tenure-draft-restore]").await;
+        minji.sees("#shipping[data-tenure-state=refused]").await;
+        if reloads_before {
+            minji.turns_to_tab(0).await;
+            minji.reloads().await;
+            minji.sees("#shipping").await;
+            minji.turns_to_tab(1).await;
+        }
+        minji.clicks("[data-tenure-action=move]").await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.types("[name='address.postal_code']", "06236").await;
+        super::saves(&minji).await;
+        minji.turns_to_tab(0).await;
+        minji.reloads().await;
+        minji.sees("main[data-state=OE-20]").await;
+        assert!(minji.reads("main").await.contains("Ring twice"));
+        minji.goes_to("/orders?only=drafts").await;
+        assert!(!minji.reads("main").await.contains(ORDER), "before: {reloads_before}");
+        assert!(!named_by_the_server(&minji).await, "before: {reloads_before}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_page_of_an_order_does_not_call_text_unsaved_that_was_saved_since() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    is_refused(&minji, "Ring twice").await;
+    minji.opens_a_tab().await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    let said = minji.reads("[data-tenure-draft-said]").await;
+    assert!(
+        said.contains("[Change the shipping details]") && said.contains("Message to the courier: Ring twice"),
+        "{said}"
+    );
+    minji.turns_to_tab(0).await;
+    minji.types("[name='address.postal_code']", "06236").await;
+    super::saves(&minji).await;
+    minji.turns_to_tab(1).await;
+    minji.waits_until("document.querySelector('[data-tenure-draft-of]:not([data-tenure-else])').hidden").await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-else]').hidden").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_goes_on_in_another_tab_and_is_saved_there_is_not_offered_again() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.opens_a_tab().await;
+    minji.goes_to(SHIPPING).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.clicks("[data-tenure-action=move]").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    minji.turns_to_tab(0).await;
+    minji.looks_away_and_back().await;
+    minji.sees("#shipping[data-tenure-state=lost]").await;
+    assert_eq!((minji.value("[name=message]").await.as_str(), minji.drafts().await), ("Ring twice", 0));
+}
