@@ -2,14 +2,17 @@
 
 use browser::{EDIT, ORDER, Person, Story};
 
-/// A small phone, and a laptop at 200 % zoom: width, height, real pixels to each of CSS.
-const SCREENS: [(&str, u32, u32, u32); 2] = [("phone", 360, 740, 2), ("zoom", 640, 450, 2)];
+/// A small phone, a laptop at 200 % zoom, and a phone whose letters are twice as large: width, height, real pixels to each of CSS, letters
+/// in per cent.
+const SCREENS: [(&str, u32, u32, u32, u32); 3] =
+    [("phone", 360, 740, 2, 100), ("zoom", 640, 450, 2, 100), ("large-letters", 360, 740, 2, 200)];
 
 /// The elements that are wider than the screen, on each of them.
 pub(crate) async fn wide(person: &Person, page: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for (name, width, height, scale) in SCREENS {
+    for (name, width, height, scale, letters) in SCREENS {
         person.has_a_screen_of(width, height, scale).await;
+        person.finds::<()>(&format!("(document.documentElement.style.fontSize = '{letters}%', null)")).await;
         person.photo(&format!("{page}-{name}")).await;
         let wide: Vec<String> = person
             .finds(
@@ -20,6 +23,7 @@ pub(crate) async fn wide(person: &Person, page: &str) -> Vec<String> {
             .await;
         found.extend(wide.first().map(|first| format!("{page} on a {name}: {first}, and {} more", wide.len() - 1)));
     }
+    person.finds::<()>("(document.documentElement.style.fontSize = '', null)").await;
     found
 }
 

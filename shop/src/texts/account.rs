@@ -56,8 +56,9 @@ texts! {
     password_mistake: "The password was not changed", "비밀번호를 변경하지 않았습니다";
 
     flash_signed_out_everywhere:
-        "You are signed out in every browser. Whatever was typed in this one and not sent has been erased.",
-        "모든 브라우저에서 로그아웃했습니다. 이 브라우저에 입력하고 보내지 않은 내용은 모두 지웠습니다.";
+        "You are signed out in every browser. Whatever was typed in this one and not sent has been erased, \
+         except in forms that are still open in other tabs.",
+        "모든 브라우저에서 로그아웃했습니다. 이 브라우저에 입력하고 보내지 않은 내용은 지웠습니다. 다른 탭에 열려 있는 양식에는 남아 있습니다.";
     flash_session_ended: "That browser is signed out.", "해당 브라우저에서 로그아웃했습니다.";
     flash_password_changed:
         "Your password is changed. You are signed out everywhere else.",

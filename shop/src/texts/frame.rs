@@ -56,9 +56,11 @@ texts! {
     flash_received(delivery): "Received: {delivery}.", "입고했습니다: {delivery}";
     flash_received_more(delivery, more): "Received: {delivery}, and {more} more.", "입고했습니다: {delivery} 외 {more}가지";
     flash_signed_out:
-        "You are signed out. What you had typed in this browser and not sent has been erased.",
-        "로그아웃했습니다. 이 브라우저에 입력하고 보내지 않은 내용은 지웠습니다.";
+        "You are signed out. What you had typed in this browser and not sent has been erased, \
+         except in forms that are still open in other tabs.",
+        "로그아웃했습니다. 이 브라우저에 입력하고 보내지 않은 내용은 지웠습니다. 다른 탭에 열려 있는 양식에는 남아 있습니다.";
     js_erases:
-        "You have typed something that is not saved. Signing out erases it from this browser.",
-        "입력하고 저장하지 않은 내용이 있습니다. 로그아웃하면 이 브라우저에서 지워집니다.";
+        "You have typed something that is not saved. Signing out erases it from this browser, \
+         except in forms that are open in other tabs.",
+        "입력하고 저장하지 않은 내용이 있습니다. 로그아웃하면 다른 탭에 열려 있는 양식을 빼고 이 브라우저에서 지워집니다.";
 }
