@@ -160,9 +160,8 @@ export function keepText(element, onWrite, onKeep) {
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
 	let offer, shown, isSent, nextForm, savedAs;
-	let isQuiet = false; // It was saved, or left: nothing is kept until there is another key.
+	let isQuiet = false; // It was saved, or left: nothing more is kept until there is another key.
 	let typedAt = Date.now();
-	let isClosed = !restore;
 
 	const draftOf = (text) => ({
 		key, at: typedAt, page: here, person, form: form_key, form_id: nextForm ?? form_id(), version: version(),
@@ -170,7 +169,7 @@ export function keepText(element, onWrite, onKeep) {
 	});
 
 	function save() {
-		if (erasedAt || isClosed || isQuiet) return;
+		if (!restore || erasedAt || isQuiet) return;
 		const text = typed(form);
 		if (text) onKeep?.(Boolean(put(draftOf(text))));
 		else remove({ key });
@@ -178,12 +177,6 @@ export function keepText(element, onWrite, onKeep) {
 
 	const mine = () => drafts().filter((draft) => draft.person === person && draft.form === form_key);
 	const ofThisForm = () => drafts().filter((draft) => draft.form_id === form_id());
-
-	function close() {
-		isClosed = true;
-		ofThisForm().forEach(remove);
-		remove({ key });
-	}
 
 	function show(state, draft) {
 		offer = draft;
@@ -231,7 +224,7 @@ export function keepText(element, onWrite, onKeep) {
 	/** Typed on another version: the server shows it beside the current one. The draft stays until the next page has its text. */
 	function send(draft) {
 		save();
-		isClosed = true;
+		isQuiet = true;
 		const own = Object.fromEntries(["csrf", "lid"].map((name) => [name, [hidden(form, name)]]));
 		// The form in which it was typed, and the form in which it continues.
 		const forms = { form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };
@@ -319,7 +312,7 @@ export function keepText(element, onWrite, onKeep) {
 		wait(false);
 	});
 	// The page was left, and comes back out of the browser's memory: its text is kept again.
-	addEventListener("pageshow", ({ persisted }) => persisted && ([isClosed, isQuiet] = [!restore, false]));
+	addEventListener("pageshow", ({ persisted }) => persisted && (isQuiet = false));
 	// The pressed button is gone: the focus goes where the person goes on.
 	part("restore").addEventListener("click", () => {
 		const [name] = Object.keys(offer.typed);
@@ -344,13 +337,12 @@ export function keepText(element, onWrite, onKeep) {
 		},
 		/** These values were saved: what differs from them is the next change, of another form. */
 		rebase(values, next) {
-			close();
+			[...ofThisForm(), { key }].forEach(remove);
 			store(() => (localStorage[SAVED] = form_id()));
 			// Nor is the same text unsaved in another tab, or text that was only looked at there: the server has that.
 			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;
 			mine().filter((draft) => draft.seen || Object.entries(draft.typed).every(isSaved)).forEach(remove);
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
-			isClosed = !restore;
 			each(form, values, (field, value) => saved.set(field, value));
 			// A field that the page itself changes is no change.
 			isQuiet = !typed(form);

@@ -301,6 +301,7 @@ async fn refused_text_without_scripts_is_found_on_the_orders_page() {
         assert_eq!(minji.reads(".notice:not([hidden]) a").await, see);
         minji.clicks(".notice:not([hidden]) a").await;
         minji.clicks("[name=edit-first]").await;
+        minji.sees("form#shipping").await;
         assert_eq!(minji.value("[name=message]").await, format!("Ring twice, {language}"));
         minji.clicks("[data-tenure-action=save]").await;
         minji.waits_until(&format!("location.pathname === '{path}'")).await;
