@@ -113,7 +113,6 @@ impl Row {
 
 /// The rows of a conflict. `order` is the current order, if it is about one: it has the names of the products.
 pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: Option<&Order>) -> Vec<Row> {
-    let has_lines = typed.lines().next().is_some();
     // What I added has rows of its own. It may have the number of a line that they added: it gets another one.
     let is_added_by_me = |field: &FieldConflict| {
         line_of(&field.path).is_some() && conflict.opened_known && field.opened.is_none() && field.now.is_none()
@@ -124,8 +123,8 @@ pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: O
             let quantity = format!("lines[{line}].quantity");
             field == "line_no" || conflict.fields.iter().any(|field| field.path == quantity)
         }
-        // The total is computed from the lines.
-        _ => path == "total" && has_lines,
+        // The total is computed from the lines, which are told.
+        _ => path == "total" && conflict.fields.iter().any(|field| line_of(&field.path).is_some()),
     };
     let told = conflict.fields.iter().filter(|field| !is_added_by_me(field) && !is_told_otherwise(&field.path));
     let mut rows: Vec<Row> = told.map(|field| row(t, conflict, field, typed, order)).collect();
@@ -245,7 +244,7 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
             rows.push(row(name, Some(theirs), Some(mine), side, Some(choice), false));
         }
     }
-    if typed.lines().next().is_none() {
+    if typed.lines().next().is_none() && new_lines(typed).is_empty() {
         return rows;
     }
     let numbers: BTreeSet<u32> = typed.lines().chain(order.lines().iter().map(|line| line.line_no())).collect();

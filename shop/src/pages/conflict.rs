@@ -137,7 +137,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
     let savers = savers(conflict, if is_note { &[] } else { &view.changes });
     let mut said = said(&frame, conflict, state, &savers, has_mine, is_note, both.is_some());
-    if attempt.fields.has("apply") && both.is_none() {
+    if attempt.fields.has("apply") && both.is_none() && rule.is_none() {
         said.push(t.choices_kept().into());
     }
     if rows.iter().any(|row| row.gone && !row.is_theirs()) {

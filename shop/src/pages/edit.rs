@@ -5,6 +5,9 @@
 
 mod page;
 
+use std::collections::BTreeSet;
+use std::mem;
+
 use axum::extract::{Query, State};
 use axum::response::Response;
 use tenure::{Error, LockId, VersionToken, error::LockError};
@@ -22,7 +25,7 @@ use super::posted::{Answer, Posted};
 use super::read::{mistake_of, read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
 use super::{both, form_url, order_url, outcome, shipping};
-use crate::domain::{Order, OrderNo};
+use crate::domain::{Order, OrderLine, OrderNo};
 use crate::use_cases::{Doing, Refusal, Shop, WholeForm};
 use page::draw;
 
@@ -143,19 +146,13 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
         Ok(view) => view,
         Err(refusal) => return Ok(outcome::of(&shop, visit, attempt, Err(refusal)).await),
     };
-    if fields.lines().any(|line_no| compare::line_in(&view.order, line_no).is_none())
-        && let Some(order) = compare::opened(&shop, &visit, &no, seen).await
-    {
-        // Who has compared has read which lines were gone in that version.
-        fields = without_gone_lines(fields, &order);
-    }
+    let filled_in = read(&shop, &visit, &no, seen, &mut fields, &view.order).await;
     let t = visit.frame.t;
     let attempt = Attempt { what: What::SaveEdit, no: &no, seen: Some(seen), fields: &fields, kept: None };
-    let (Ok(info), Ok(lines)) = (read_shipping(t, &fields), read_lines(t, &fields, view.order.lines())) else {
+    let Ok(filled_in) = filled_in else {
         return Ok(with_mistakes(&shop, visit, attempt, once.form, id).await);
     };
     let doing = Doing::Save(once.clone());
-    let filled_in = WholeForm { info, lines };
     let save = |seen| {
         let (shop, visit, no, id, doing, fields) = (&shop, &visit, &no, &id, &doing, &fields);
         let filled_in = &filled_in;
@@ -186,6 +183,32 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     Ok(outcome::of(&shop, visit, attempt, done).await)
 }
 
+/// Reads the form. A line that it does not name stays as it was in the version that the form is on: another person has added it, and only a
+/// ticked box removes one. What it says of lines that were gone in that version is dropped: its person has read that they were.
+///
+/// # Errors
+/// The mistakes in the text.
+pub(super) async fn read(
+    shop: &Shop,
+    visit: &Visit,
+    no: &OrderNo,
+    seen: VersionToken<Order>,
+    fields: &mut Fields,
+    now: &Order,
+) -> Result<WholeForm, Vec<Mistake>> {
+    let (t, named) = (visit.frame.t, fields.lines().collect::<BTreeSet<_>>());
+    let is_of_now = now.lines().iter().map(OrderLine::line_no).eq(named.iter().copied());
+    let on = if is_of_now { None } else { compare::opened(shop, visit, no, seen).await };
+    if let Some(order) = &on {
+        *fields = without_gone_lines(mem::take(fields), order);
+    }
+    let lines = read_lines(t, fields, now.lines(), on.as_ref().map_or(&[], |order| order.lines()));
+    match (read_shipping(t, fields), lines) {
+        (Ok(info), Ok(lines)) => Ok(WholeForm { info, lines }),
+        (info, lines) => Err(lines.err().into_iter().chain(info.err()).flatten().collect()),
+    }
+}
+
 /// The form again, with its mistakes. It keeps its lease, so that nobody else acquires the order while a mistake is
 /// corrected.
 async fn with_mistakes(shop: &Shop, visit: Visit, attempt: Attempt<'_>, form: FormId, id: LockId) -> Response {
@@ -202,12 +225,11 @@ async fn with_mistakes(shop: &Shop, visit: Visit, attempt: Attempt<'_>, form: Fo
 async fn mistakes(shop: &Shop, visit: &Visit, no: &OrderNo, fields: &Fields) -> Vec<Mistake> {
     let t = visit.frame.t;
     let Ok(view) = shop.order(&visit.member, no).await else { return Vec::new() };
-    let (info, lines) = (read_shipping(t, fields), read_lines(t, fields, view.order.lines()));
-    let form = match (info, lines) {
-        (Ok(info), Ok(lines)) => WholeForm { info, lines },
-        (info, lines) => return lines.err().into_iter().chain(info.err()).flatten().collect(),
-    };
     let (Ok(seen), Ok(id)) = (fields.text("version").parse(), fields.text("lid").parse()) else { return Vec::new() };
+    let form = match read(shop, visit, no, seen, &mut fields.clone(), &view.order).await {
+        Ok(form) => form,
+        Err(mistakes) => return mistakes,
+    };
     match shop.save_edit(&visit.member, no, seen, &id, &form, &Doing::Ask).await {
         Err(Refusal::Order(error)) => mistake_of(t, &error).into_iter().collect(),
         _ => Vec::new(),

@@ -13,11 +13,11 @@ use super::frame::{Frame, Visit};
 use super::order::Number;
 use super::posted::{Answer, browser_key};
 use super::problem::Retry;
-use super::read::{read_lines, read_shipping};
+use super::read::read_shipping;
 use super::refusal::{self, Attempt, What};
 use super::{both, edit, note, order_url, outcome, problem, see, shipping};
 use crate::domain::{Note, Order, OrderNo};
-use crate::use_cases::{Doing, Refusal, ShippingForm, Shop, WholeForm};
+use crate::use_cases::{Doing, Refusal, ShippingForm, Shop};
 
 /// The part of the address after the order's number.
 pub(super) struct Named(pub(super) FormId);
@@ -105,8 +105,8 @@ impl KeptForm {
         match (what.has_text(), saved.digest == fields.digest()) {
             (true, true) => Some(problem::already_saved(frame, no)),
             (true, false) => (!is_older).then(|| problem::saved_since(frame, no, fields)),
-            (false, true) => Some(see(&order_url(no))),
-            (false, false) => None,
+            // A button that was pressed, or pressed in spite of the editor.
+            (false, _) => Some(see(&order_url(no))),
         }
     }
 
@@ -145,17 +145,13 @@ impl KeptForm {
                     Err(refusal) => return Ok(Err(refusal)),
                 };
                 let (Some(seen), Some(id), Some(form)) = (seen, id, self.form_id()) else { return Err(None) };
-                let (Ok(info), Ok(lines)) = (read_shipping(t, fields), read_lines(t, fields, view.order.lines()))
-                else {
+                let Ok(whole) = edit::read(shop, visit, no, seen, &mut fields.clone(), &view.order).await else {
                     return Err(Some(see(&edit::address(no, form, Some(self.id)))));
                 };
                 match both {
-                    None => {
-                        let form = WholeForm { info, lines };
-                        shop.save_edit(member, no, seen, &id, &form, &Doing::Ask).await.map(drop)
-                    }
+                    None => shop.save_edit(member, no, seen, &id, &whole, &Doing::Ask).await.map(drop),
                     Some(both) => {
-                        let changes = both::changes(fields, info, Some(lines));
+                        let changes = both::changes(fields, whole.info, Some(whole.lines));
                         shop.save_both(member, no, both, &id, &changes, &Doing::Ask).await.map(drop)
                     }
                 }

@@ -17,23 +17,35 @@ pub(crate) fn read_shipping(t: Lang, typed: &Fields) -> Result<ShippingInfo, Vec
         .map_err(|problems| problems.into_iter().map(|invalid| mistake(t, invalid)).collect())
 }
 
-/// The changes of lines in the fields, for an order that has these lines now.
+/// The changes of lines in the fields, for an order that has the lines `now`, and had the lines `on` in the version that the form is on: those
+/// that it does not name stay as they were.
 ///
 /// # Errors
 /// Every mistake.
-pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<Vec<LineChange>, Vec<Mistake>> {
+pub(crate) fn read_lines(
+    t: Lang,
+    typed: &Fields,
+    now: &[OrderLine],
+    on: &[OrderLine],
+) -> Result<Vec<LineChange>, Vec<Mistake>> {
     let (mut changes, mut mistakes) = (Vec::new(), Vec::new());
+    let is_named = |line: &&OrderLine| typed.lines().any(|line_no| line_no == line.line_no());
+    for line in on.iter().filter(|line| !is_named(line)) {
+        changes.push(LineChange::Keep { line_no: line.line_no(), quantity: line.quantity() });
+    }
     for line_no in typed.lines().filter(|line_no| !typed.removes(*line_no)) {
         let name = quantity(line_no);
         let line = now.iter().find(|line| line.line_no() == line_no);
-        // The domain knows the maximum; it refuses a missing line later, by its number.
-        let possible = |quantity| line.is_none_or(|line| line.clone().with_quantity(quantity).is_ok());
-        match number(typed.text(&name)).filter(|quantity| possible(*quantity)) {
-            Some(quantity) => changes.push(LineChange::Keep { line_no, quantity }),
-            None => {
-                let label = line.map_or_else(|| field_label(t, &name), |line| t.line_quantity(line.product()));
+        let possible = 1..=OrderLine::MAX_QUANTITY;
+        match (number(typed.text(&name)).filter(|quantity| possible.contains(quantity)), line) {
+            // The domain refuses a missing line later, by its number.
+            (Some(quantity), _) => changes.push(LineChange::Keep { line_no, quantity }),
+            (None, Some(line)) => {
+                let label = t.line_quantity(line.product());
                 mistakes.push(Mistake::new(name, label, t.wrong_quantity(OrderLine::MAX_QUANTITY)));
             }
+            // No page has its field any more, so nobody could correct it.
+            (None, None) => {}
         }
     }
     let used = typed.lines().chain(now.iter().map(OrderLine::line_no)).max().unwrap_or(0);
@@ -159,7 +171,7 @@ mod tests {
             ("new-price", " "),
             ("new-quantity", "1"),
         ]);
-        let changes = read_lines(Lang::En, &typed, &[line(1, 1), line(2, 1)]).expect("valid");
+        let changes = read_lines(Lang::En, &typed, &[line(1, 1), line(2, 1)], &[]).expect("valid");
         let cup = OrderLine::new(3, "cup", Money::won(12_300), 3).expect("a line");
         assert_eq!(changes, [LineChange::Keep { line_no: 1, quantity: 2 }, LineChange::Add(cup)]);
     }
@@ -173,7 +185,7 @@ mod tests {
             ("new-price", "1"),
             ("new-quantity", "1"),
         ]);
-        let changes = read_lines(Lang::En, &typed, &[line(1, 1), line(4, 1)]).expect("valid");
+        let changes = read_lines(Lang::En, &typed, &[line(1, 1), line(4, 1)], &[]).expect("valid");
         assert!(matches!(&changes[..], [LineChange::Add(line)] if line.line_no() == 8), "{changes:?}");
     }
 
@@ -192,7 +204,7 @@ mod tests {
             ("new-price", "5"),
             ("new-quantity", "1000"),
         ]);
-        let mistakes = read_lines(Lang::Ko, &typed, &[line(1, 1), line(2, 1)]).expect_err("all of it is wrong");
+        let mistakes = read_lines(Lang::Ko, &typed, &[line(1, 1), line(2, 1)], &[]).expect_err("all of it is wrong");
         assert_eq!(ids(mistakes), ["quantity-1", "quantity-2", "new-product-1", "new-price-2", "new-quantity-3"]);
         let mistakes = read_shipping(Lang::En, &fields(&[("address.line1", "1 Road")])).expect_err("incomplete");
         assert_eq!(ids(mistakes), ["receiver.name", "receiver.phone", "address.postal_code"]);
@@ -214,7 +226,7 @@ mod tests {
         let order_lines = [line(1, 2), line(3, 4)];
         let typed = Fields::default().with_lines(&order_lines);
         let kept = [LineChange::Keep { line_no: 1, quantity: 2 }, LineChange::Keep { line_no: 3, quantity: 4 }];
-        assert_eq!(read_lines(Lang::En, &typed, &order_lines).expect("valid"), kept);
+        assert_eq!(read_lines(Lang::En, &typed, &order_lines, &[]).expect("valid"), kept);
     }
 
     #[test]

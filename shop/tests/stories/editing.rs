@@ -263,6 +263,8 @@ async fn operator_sees_the_editor_before_shipping() {
     let anyway = warned.form(START);
     assert_eq!(anyway.value("anyway"), "1");
     park.submit(anyway).await.is(200);
+    let back = park.get(&warned.path).await;
+    assert_eq!(back.is(200).path, format!("/orders/{ORDER}"), "it does not say that nothing was done");
     minji.submit(editing).await.is(409).says("세종대로 9");
     let (order, version) = server.order(ORDER).await;
     assert_eq!((order.state(), version), (OrderState::Shipped, 2));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shop::domain::{Order, OrderNo, OrderState, Receiver, ShippingInfo};
+use shop::domain::{Order, OrderLine, OrderNo, OrderState, Receiver, ShippingInfo};
 use tenure::{LockMode, Owner, Repository};
 
 use super::support::{Browser, Form, ORDER, Page, Server, token};
@@ -433,4 +433,64 @@ async fn a_product_that_is_removed_after_the_comparison_is_compared_again() {
         assert_eq!(order.lines().iter().map(|line| line.quantity()).next(), Some(7));
         assert!(order.lines().iter().all(|line| line.line_no() != 2), "{}", theirs.0);
     }
+}
+
+#[tokio::test]
+async fn a_product_that_was_added_stays_when_every_other_line_is_replaced() {
+    const NEW: [&str; 3] = ["new-product", "new-price", "new-quantity"];
+    // With something to choose, and without.
+    for is_message_changed in [true, false] {
+        let server = Server::start().await;
+        let (olivia, park) = (server.sign_in("olivia").await, server.sign_in("park").await);
+        let replaced = async |browser: &Browser, values: [&str; 3]| {
+            let form = browser.edit(ORDER).await.form(SAVE).with("remove-1", "on");
+            let form = if is_message_changed { form.with("message", values[0]) } else { form };
+            NEW.into_iter().zip(values).fold(form, |form, (name, value)| form.with(name, value))
+        };
+        let his = replaced(&park, ["Erasers", "1000", "2"]).await;
+        olivia.submit(olivia.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+        olivia.submit(replaced(&olivia, ["Charger", "32900", "1"]).await).await.is(200);
+        let again = park.submit(park.submit(his).await.form("/orders/2026-000300/edit")).await;
+        let compared = park.submit(again.form(SAVE)).await;
+        compared.is(409).says("Charger");
+        assert!(!compared.text().contains("Total"), "{}", compared.text());
+        assert!(!compared.text().contains("If it is still wanted"), "he removed it as well: {}", compared.text());
+        let form = compared.form(SAVE);
+        park.submit(if is_message_changed { form.with("message", "Erasers") } else { form }).await.is(200);
+        let order = server.order(ORDER).await.0;
+        assert_eq!(order.lines().iter().map(OrderLine::product).collect::<Vec<_>>(), ["Charger", "Erasers"]);
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_in_a_line_that_was_removed_since_is_no_dead_end() {
+    const NO: &str = "2026-000290";
+    const SAVE: &str = "/orders/2026-000290/edit/save";
+    for typed in ["", "2 ea", "0"] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        let hers = minji.edit(NO).await.form(SAVE).with("quantity-1", typed).with("message", "Ring twice");
+        park.submit(park.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+        park.submit(park.edit(NO).await.form(SAVE).with("remove-1", "on")).await.is(200);
+        let again = minji.submit(minji.submit(hers).await.form("/orders/2026-000290/edit")).await;
+        let compared = minji.submit(again.form(SAVE)).await;
+        assert!(!compared.is(409).text().contains("Line 1"), "{}", compared.text());
+        minji.submit(compared.press(SAVE, "both")).await.is(200);
+        let order = server.order(NO).await.0;
+        assert_eq!(order.shipping().message(), "Ring twice", "{typed}");
+        assert!(order.lines().iter().all(|line| line.line_no() != 1));
+    }
+}
+
+#[tokio::test]
+async fn a_comparison_without_anything_to_choose_does_not_speak_of_choices() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let hers = address_form(&minji).await.with("message", "Hers");
+    park.submit(address_form(&park).await.with("message", "His")).await.is(200);
+    let compared = minji.submit(hers).await;
+    park.submit(park.open(ORDER).await.form(START)).await.is(200);
+    let compared = minji.submit(compared.form(SHIPPING).with("message", "Hers")).await;
+    compared.is(409).says("Hers").says("(not changed by you)");
+    assert!(!compared.text().contains("What you chose before"), "{}", compared.text());
 }

@@ -16,7 +16,7 @@ use tenure_web::versions::Versioned;
 use super::explain;
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::pages::compare::{self, Row};
-use crate::pages::fields::{Fields, quantity};
+use crate::pages::fields::{Fields, REMOVE, quantity};
 use crate::pages::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_inputs};
 use crate::pages::frame::{Frame, Visit};
 use crate::pages::icon::Icon;
@@ -169,11 +169,14 @@ fn editing(
     let is_known = |line_no| !knows_lines || typed.lines().any(|typed| typed == line_no);
     let goes_on = fields.has("more") || fields.has("keep");
     let has_moved = version != now;
-    let is_gone = |line_no: &u32| compare::line_in(order, *line_no).is_none() && !typed.removes(*line_no);
+    let is_gone = |line_no: &u32| compare::line_in(order, *line_no).is_none();
     let gone = typed.lines().filter(is_gone).map(|line_no| {
-        let name = quantity(line_no);
-        let (value, label) = (typed.text(&name).to_owned(), compare::label(t, &name, opened));
-        GoneLine { base: opened.map_or("", |_| base.text(&name)).to_owned(), name, value, label }
+        let (name, label) = (quantity(line_no), compare::label(t, &quantity(line_no), opened));
+        let (value, base) = match typed.removes(line_no) {
+            true => (REMOVE, REMOVE),
+            false => (typed.text(&name), opened.map_or("", |_| base.text(&name))),
+        };
+        GoneLine { value: value.to_owned(), base: base.to_owned(), name, label }
     });
     let standing = Standing::new(&frame, &visit.member.owner(), Kind::Edit, no, verdict);
     let page = EditPage {
