@@ -308,14 +308,14 @@ export function keepLease(element, onAnswer) {
 
 	// This page has come back: its tab does not hold it as the one before.
 	if (store(() => JSON.parse(sessionStorage[LEFT]).lid) === hidden(form, "lid")) store(() => sessionStorage.removeItem(LEFT));
-	// The page was rendered while the one before still had the lease.
-	else if (before() && isAt("refused")) say("server");
+	// The page was rendered while the one before still had the lease, and may not know how that ended.
+	else if (before() && (isReturn || isAt("refused"))) say("server");
 	show(isHeld ? "held" : state);
 	setInterval(tick, 1000);
 	claim();
 	watch(form, notice);
 	if (!isHeld && (acquire === "open" || (acquire && typed(form)))) begin();
-	else if (isHeld || state !== "free") ask();
+	else if (isHeld || state !== "free" || (isReturn && before())) ask();
 	else next();
 
 	return {

@@ -116,9 +116,18 @@ export const words = ({ typed, labels = {} }) => {
 	return Object.entries(typed).flatMap(lines).filter(Boolean);
 };
 
+/** A text from its first change on, if that comes late. */
+function changed(value, before) {
+	if (typeof value !== "string") return value;
+	const [now, then] = [Array.from(value), Array.from(`${before ?? ""}`)];
+	const at = now.findIndex((letter, i) => letter !== then[i]);
+	return at > BEGINNING / 4 ? `…${now.slice(at - BEGINNING / 8).join("")}` : value;
+}
+
 /** The beginning of it, in one line. */
-export function beginning(draft) {
-	const text = Array.from(words(draft).join(", ") || "–");
+export function beginning({ typed, base = {}, labels }) {
+	const change = ([name, values]) => [name, values.map((value, at) => changed(value, base[name]?.[at]))];
+	const text = Array.from(words({ typed: Object.fromEntries(Object.entries(typed).map(change)), labels }).join(", ") || "–");
 	return text.length > BEGINNING ? `${text.slice(0, BEGINNING).join("")}…` : text.join("");
 }
 
@@ -176,7 +185,8 @@ export function keepText(element, onWrite, onKeep) {
 	}
 
 	const mine = () => drafts().filter((draft) => draft.person === person && draft.form === form_key);
-	const ofThisForm = () => drafts().filter((draft) => draft.form_id === form_id());
+	/** Other text that has its id, too, is only offered here: what becomes of that is not decided yet. */
+	const ofThisForm = () => drafts().filter((draft) => draft.key === key || (draft.sent && draft.form_id === form_id()));
 
 	function show(state, draft) {
 		offer = draft;
@@ -185,7 +195,7 @@ export function keepText(element, onWrite, onKeep) {
 		box.hidden = false;
 		const time = clock(state === "dropped" ? offer.dropped : offer.at, box.dataset);
 		const said = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`];
-		part("text").textContent = said?.replace("{time}", time).replace("{text}", () => beginning(draft));
+		part("text").textContent = said?.replace("{time}", time).replace("{text}", () => beginning({ ...draft, labels: { ...draft.labels, ...read(form, label) } }));
 		part("restore").hidden = state === "back";
 		part("discard").hidden = state === "dropped";
 	}
@@ -337,7 +347,7 @@ export function keepText(element, onWrite, onKeep) {
 		},
 		/** These values were saved: what differs from them is the next change, of another form. */
 		rebase(values, next) {
-			[...ofThisForm(), { key }].forEach(remove);
+			ofThisForm().forEach(remove);
 			store(() => (localStorage[SAVED] = form_id()));
 			// Nor is the same text unsaved in another tab, or text that was only looked at there: the server has that.
 			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;

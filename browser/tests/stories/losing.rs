@@ -93,6 +93,30 @@ async fn reload_of_a_form_whose_lock_was_ended_tells_the_reason_and_takes_nothin
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn reload_of_a_form_whose_lock_was_ended_promises_no_reservation_when_the_order_was_saved_since() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.has_a_quick_heart().await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.types("[name=message]", "Leave it with the neighbour").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    olivia_ends_the_editing(&story, "The parcel goes out now").await;
+    minji.sees("form[data-tenure-state=lost]").await;
+    let park = story.person("park").await;
+    park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    park.types("[name=message]", "Ring twice").await;
+    super::saves(&park).await;
+    minji.gets_heartbeats_through(false).await;
+    minji.reloads().await;
+    minji.sees("#shipping[data-tenure-state=free]").await;
+    assert!(!minji.reads("main").await.contains("reserved for you"));
+    minji.gets_heartbeats_through(true).await;
+    minji
+        .waits_until("document.querySelector('[data-tenure-status]').textContent.includes('The parcel goes out now')")
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_of_an_ended_form_is_not_called_unsaved_once_it_is_saved() {
     let story = Story::begin().await;
     for way in ["the form", "the page about the refusal"] {

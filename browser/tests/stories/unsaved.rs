@@ -206,3 +206,50 @@ async fn text_that_goes_on_in_another_tab_and_is_saved_there_is_not_offered_agai
     minji.sees("#shipping[data-tenure-state=lost]").await;
     assert_eq!((minji.value("[name=message]").await.as_str(), minji.drafts().await), ("Ring twice", 0));
 }
+
+/// Opens the note of the order.
+async fn opens_the_note(person: &Person) {
+    person.goes_to(&format!("/orders/{ORDER}")).await;
+    person.clicks(&format!("form[action='/orders/{ORDER}/note/edit'] button")).await;
+    person.sees("#note").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_only_offered_stays_when_the_form_is_saved_without_it() {
+    const LONG: &str = "The customer called twice and wants the parcel after six";
+    let story = Story::begin().await;
+    let (park, olivia) = (story.person("park").await, story.person("olivia").await);
+    opens_the_note(&park).await;
+    park.types("[name=text]", "Of before").await;
+    super::saves(&park).await;
+    opens_the_note(&park).await;
+    park.types("[name=text]", "Of before, and of park").await;
+    opens_the_note(&olivia).await;
+    olivia.types("[name=text]", LONG).await;
+    super::saves(&olivia).await;
+    for language in ["ko", "en"] {
+        park.opens_the_menu().await;
+        park.clicks(&format!("a[hreflang={language}]")).await;
+        park.sees(&format!("html[lang={language}] [data-tenure-draft-restore]")).await;
+        let label = if language == "ko" { "메모" } else { "Note" };
+        let offer = park.reads("[data-tenure-draft-text]").await;
+        assert!(offer.contains(&format!("{label}: Of before, and of park")), "{offer}");
+    }
+    park.types("[name=text]", &format!("{LONG}, or on Friday")).await;
+    super::saves(&park).await;
+    opens_the_note(&park).await;
+    park.sees("[data-tenure-draft-restore]").await;
+    assert!(park.reads("[data-tenure-draft-text]").await.contains("and of park"));
+    // The same, with text that took the place of another.
+    park.types("[name=text]", &format!("{LONG}, or on Monday")).await;
+    park.clicks("[data-tenure-draft-restore]").await;
+    park.waits_until("document.querySelector('[name=text]').value === 'Of before, and of park'").await;
+    park.sees("#note[data-tenure-state=held], #note[data-tenure-state=moved]").await;
+    park.clicks("[data-tenure-action=save]").await;
+    park.clicks(".side.own input").await;
+    super::saves(&park).await;
+    opens_the_note(&park).await;
+    park.sees("[data-tenure-draft-restore]").await;
+    let offer = park.reads("[data-tenure-draft-text]").await;
+    assert!(offer.contains("Note: …") && offer.contains("or on Monday"), "what is new of a long text: {offer}");
+}
