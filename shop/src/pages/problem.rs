@@ -11,7 +11,7 @@ use serde::Serialize;
 use tenure::error::DatabaseError;
 use tenure_web::csrf::CsrfRejection;
 
-use super::compare::label;
+use super::compare::{label, line_in};
 use super::fields::{Fields, NEW_LINE, SHIPPING};
 use super::frame::Frame;
 use super::icon::Icon;
@@ -158,6 +158,10 @@ pub(super) fn typed(t: Lang, fields: &Fields, order: Option<&Order>) -> Vec<(Htm
     let free = |name: &str| SHIPPING.contains(&name) || NEW_LINE.contains(&name) || ["text", "reason"].contains(&name);
     let of_line = |(name, value): (&str, &str)| {
         let (line_no, _) = line_of(name)?;
+        // Others have removed it, too.
+        if fields.removes(line_no) && order.is_some_and(|order| line_in(order, line_no).is_none()) {
+            return None;
+        }
         let said = if fields.removes(line_no) { t.remove().to_owned() } else { value.to_owned() };
         Some((label(t, name, order), said))
     };
