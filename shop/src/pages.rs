@@ -84,7 +84,7 @@ pub fn router() -> Router<Shop> {
         .route("/orders/{no}/now", get(now::order))
         .route("/orders/{no}/kept/{id}", get(kept::show))
         .route("/orders/{no}/leave", post(leave::leave))
-        .route("/orders/{no}/text", post(text::moved))
+        .route("/orders/{no}/text", get(text::saved).post(text::moved))
         .route("/orders/{no}/start-shipping", post(commands::start_shipping))
         .route("/orders/{no}/cancel", post(commands::cancel))
         .route("/orders/{no}/edit", get(edit::explain).post(edit::open))

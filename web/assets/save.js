@@ -5,7 +5,7 @@
 
 import { adopt, bare, hidden, isIn, near, pause, post, refresh } from "./form.js";
 import { RETRY_MS, WAIT_MS } from "./lease.js";
-import { values } from "./text.js";
+import { ANSWERED, SENDING, values } from "./text.js";
 
 /** How the browser would send the form, or nothing if it does that itself: into a dialog, another window, an address. */
 function way(form, submitter) {
@@ -33,6 +33,8 @@ export function go(next) {
 	history.replaceState(history.state, "", to);
 	location.reload();
 }
+
+const LEFT = "left";
 
 export function saveFrom(element, lease, text) {
 	const form = bare(element);
@@ -75,23 +77,26 @@ export function saveFrom(element, lease, text) {
 	}
 
 	async function send(submitter, how) {
-		sending = new AbortController();
+		const { signal } = (sending = new AbortController());
 		text.wait(true);
+		text.sent(SENDING);
 		lease.saving(submitter?.dataset.textSaving ?? lease.text.textSaving);
-		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, sending.signal);
+		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, signal);
 		const isNext = answer?.next && answer.done && isNewer();
 		// From here on what is typed is the next change, also while the next page loads: that one offers it. What differs without having been
 		// typed is no change.
 		if (answer?.next && answer.done) text.rebase(isNext ? sent : values(form), answer.version);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
 		if (answer?.next && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
-			if (!answer.done) text.sent(new FormData(element, submitter).get("next-form"));
+			if (!answer.done) text.sent(ANSWERED, new FormData(element, submitter).get("next-form"));
 			lease.leave();
 			return go(answer.next);
 		}
 		sending = null;
 		check.hidden = stop.hidden = true;
 		text.wait(false);
+		if (!isNext) text.sent(false);
+		if (signal.reason === LEFT) return;
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
 		if (!isNext) return lease.goOn(answer ? answer.detail || failed : isUnknown ? textStopped : "", answer);
@@ -115,4 +120,7 @@ export function saveFrom(element, lease, text) {
 		sending?.abort();
 		sending = null;
 	});
+
+	/** The form is left without saving: what waits for the connection is not sent any more. */
+	return { stop: () => sending?.abort(LEFT) };
 }

@@ -6,7 +6,7 @@ import { choices, count, linkDrafts, markDraft, showKept } from "./kept.js";
 import { keepLease, WAIT_MS } from "./lease.js";
 import { watch } from "./live.js";
 import { go, saveFrom } from "./save.js";
-import { draftsOf, erase, keepText, store, typed } from "./text.js";
+import { draftsOf, erase, keepText, settle, store, typed } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const open = [];
@@ -15,8 +15,7 @@ for (const form of all("form[data-tenure-form]")) {
 	let lease;
 	const text = keepText(form, () => lease?.begin(), (isKept) => lease?.keeps(isKept));
 	lease = keepLease(form, text.signedIn);
-	saveFrom(form, lease, text);
-	open.push({ form, lease, text });
+	open.push({ form, lease, text, save: saveFrom(form, lease, text) });
 }
 
 // Leaving without saving, or taking the others' changes: the draft is dropped, and can be restored for a while.
@@ -24,7 +23,10 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 	const isForm = way.tagName === "FORM";
 	way.addEventListener(isForm ? "submit" : "click", async (event) => {
 		if (isElsewhere(event, way)) return;
-		for (const { lease } of open) lease.leave(true);
+		for (const { lease, save } of open) {
+			save.stop();
+			lease.leave(true);
+		}
 		if (!isForm) return open.forEach(({ text }) => text.drop());
 		// Sent from a page that stays until there is an answer, as a save is.
 		event.preventDefault();
@@ -60,6 +62,7 @@ for (const place of all("[data-tenure-draft-of]")) markDraft(place);
 for (const link of all("[data-tenure-drafts]")) linkDrafts(link);
 for (const field of all("[data-tenure-count]")) count(field);
 for (const box of all("[data-tenure-choices]")) choices(box);
+addEventListener("pageshow", () => settle());
 
 // Signing out erases the drafts when the page is left, and says so before: a person who stays has lost nothing.
 let leaving;

@@ -7,17 +7,22 @@
 // Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, when their person
 // signs out, and after a day. A dropped one can be restored for ten minutes.
 
-import { bare, clock, fields, hidden, isElsewhere, isIn, near, spaced, tell } from "./form.js";
+import { bare, clock, fields, hidden, isElsewhere, isIn, near, request, spaced, tell } from "./form.js";
 
 const KEY = "tenure draft ";
 const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
 const SAVED = "tenure saved"; // The id of the form that was saved last: tells the other tabs.
 const AGAIN = "tenure again"; // The page that this tab loads again in another language.
+const POSTED = "tenure posted"; // The draft that this tab has posted: the page that answers has its text.
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
 const MOST = 20; // Of all drafts in this browser: the oldest go first.
 const BEGINNING = 80; // Characters of a draft that is offered.
+export const SENDING = "sending"; // What became of a draft: it is on its way to the server,
+export const ANSWERED = "answered"; // or was answered with a page that has it.
+const SETTLE_TRIES = 3;
+const SETTLE_MS = 5000;
 
 const isTick = ({ type }) => /checkbox|radio/.test(type);
 const chosen = (field, is) => Array.from(field.options).filter((option) => option[is]).map(({ value }) => value);
@@ -131,6 +136,24 @@ export function beginning({ typed, base = {}, labels }) {
 	return text.length > BEGINNING ? `${text.slice(0, BEGINNING).join("")}…` : text.join("");
 }
 
+/**
+ * Text that was sent may be saved without this browser knowing: its page was left before the answer, or it went on on another device. A save
+ * may still be under way.
+ */
+export async function settle(tries = SETTLE_TRIES) {
+	let isUnderWay;
+	for (const { key, sent, dropped, text, form_id } of drafts()) {
+		if (!sent || dropped || !text) continue;
+		const { saved } = await request(`${text}?${new URLSearchParams({ form_id })}`, "saved");
+		isUnderWay ||= !saved && sent === SENDING;
+		// Typed on meanwhile, it is other text.
+		if (!saved || !drafts().some((draft) => draft.key === key && draft.sent)) continue;
+		remove({ key });
+		dispatchEvent(new StorageEvent("storage", { key }));
+	}
+	if (isUnderWay && tries) setTimeout(settle, SETTLE_MS, tries - 1);
+}
+
 /** The drafts of a person that signing out erases. */
 export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
@@ -138,7 +161,8 @@ export const draftsOf = (person) => drafts().filter((draft) => !person || draft.
 const isAgain = Boolean(store(() => sessionStorage[AGAIN] === location.pathname));
 /** Whether it was loaded again in any way: by a reload and by Back, too. */
 export const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
-store(() => sessionStorage.removeItem(AGAIN));
+const posted = store(() => sessionStorage[POSTED]);
+for (const name of [AGAIN, POSTED]) store(() => sessionStorage.removeItem(name));
 addEventListener("click", (event) => {
 	const link = event.target.closest?.("a[hreflang]");
 	if (link && !isElsewhere(event, link)) store(() => (sessionStorage[AGAIN] = link.pathname));
@@ -168,13 +192,13 @@ export function keepText(element, onWrite, onKeep) {
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
-	let offer, shown, isSent, nextForm, savedAs;
+	let offer, shown, sent, nextForm, savedAs;
 	let isQuiet = false; // It was saved, or left: nothing more is kept until there is another key.
 	let typedAt = Date.now();
 
 	const draftOf = (text) => ({
 		key, at: typedAt, page: here, person, form: form_key, form_id: nextForm ?? form_id(), version: version(),
-		base: read(form, base), labels: read(form, label), typed: text, sent: isSent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
+		base: read(form, base), labels: read(form, label), typed: text, text: form.dataset.text, sent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
 	});
 
 	function save() {
@@ -186,7 +210,7 @@ export function keepText(element, onWrite, onKeep) {
 
 	const mine = () => drafts().filter((draft) => draft.person === person && draft.form === form_key);
 	/** Other text that has its id, too, is only offered here: what becomes of that is not decided yet. */
-	const ofThisForm = () => drafts().filter((draft) => draft.key === key || (draft.sent && draft.form_id === form_id()));
+	const ofThisForm = () => drafts().filter((draft) => draft.key === key || (draft.sent === ANSWERED && draft.form_id === form_id()));
 
 	function show(state, draft) {
 		offer = draft;
@@ -235,6 +259,7 @@ export function keepText(element, onWrite, onKeep) {
 	function send(draft) {
 		save();
 		isQuiet = true;
+		store(() => (sessionStorage[POSTED] = draft.key));
 		const own = Object.fromEntries(["csrf", "lid"].map((name) => [name, [hidden(form, name)]]));
 		// The form in which it was typed, and the form in which it continues.
 		const forms = { form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };
@@ -279,7 +304,8 @@ export function keepText(element, onWrite, onKeep) {
 		const isOfThisPage = last && last.page === here;
 		if (isOfThisPage && last.dropped) each(form, read(form, base), write);
 		// In the fields already: the page restored it, it was saved, or the server's answer to it is this page.
-		const isHere = (draft) => (draft.key === own && draft.sent && !isReturn && typed(form)) || isShown(draft);
+		const isAnswered = ({ key, sent }) => key === posted || (key === own && sent === ANSWERED && !isReturn && typed(form));
+		const isHere = (draft) => isAnswered(draft) || isShown(draft);
 		const open = others.filter((draft) => !isHere(draft));
 		for (const draft of others.filter(isHere)) {
 			typedAt = Math.min(typedAt, draft.at);
@@ -297,7 +323,7 @@ export function keepText(element, onWrite, onKeep) {
 	addEventListener("input", ({ target }) => {
 		if (!isIn(element, target)) return;
 		erasedAt = 0;
-		isSent = isQuiet = false;
+		sent = isQuiet = false;
 		nextForm = null;
 		typedAt = Date.now();
 		// It is edited further: what came back is not there to be dropped any more.
@@ -339,10 +365,9 @@ export function keepText(element, onWrite, onKeep) {
 	if ("ended" in (textOf?.dataset ?? {})) tell(form.dataset.text, { form_id: textOf.value, "next-form": form_id() });
 
 	return {
-		/** It was answered with another page, which has the text; and the form in which it goes on there, if that is another one. */
-		sent(next) {
-			isSent = true;
-			nextForm = next;
+		/** It is sent, or was answered with another page, and goes on in that form there, if it is another one; or not sent after all. */
+		sent(how, next) {
+			[sent, nextForm] = [how, next];
 			save();
 		},
 		/** These values were saved: what differs from them is the next change, of another form. */
@@ -356,6 +381,7 @@ export function keepText(element, onWrite, onKeep) {
 			each(form, values, (field, value) => saved.set(field, value));
 			// A field that the page itself changes is no change.
 			isQuiet = !typed(form);
+			sent = false;
 			save();
 		},
 		/** It is another form from here on. */

@@ -490,6 +490,27 @@ async fn leaving_on_a_dead_line_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn form_that_is_left_while_its_save_waits_for_the_connection_is_not_saved() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    park.types("[name=message]", "Ring twice").await;
+    park.sees("#shipping[data-tenure-state=held]").await;
+    let before = story.versions().await;
+    park.is_online(false).await;
+    park.clicks("[data-tenure-action=save]").await;
+    park.sees("[data-tenure-stop]").await;
+    park.clicks("[form=leave]").await;
+    let told = |words: &str| format!("document.querySelector('[data-tenure-status]').textContent.includes('{words}')");
+    park.waits_until(&told("this form is still open")).await;
+    park.is_online(true).await;
+    park.sees("#shipping[data-tenure-state=held]").await;
+    park.clicks("[form=leave]").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(story.versions().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn leaving_with_ctrl_leaves_this_tab() {
     let story = Story::begin().await;
     let park = story.person("park").await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use browser::{ORDER, Person, Story};
+use browser::{EDIT, ORDER, Person, Story};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 
@@ -252,4 +252,86 @@ async fn text_that_is_only_offered_stays_when_the_form_is_saved_without_it() {
     park.sees("[data-tenure-draft-restore]").await;
     let offer = park.reads("[data-tenure-draft-text]").await;
     assert!(offer.contains("Note: …") && offer.contains("or on Monday"), "what is new of a long text: {offer}");
+}
+
+const NO_DRAFT: &str = "!Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_saved_after_its_page_was_left_is_not_called_unsaved() {
+    // The save arrives, and its answer does not.
+    const UNHEARD: &str =
+        "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+        : send(url, options).then(() => (window.arrived = true)).then(() => new Promise(() => {})), null)";
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    for text in ["Ring the bell", " Ring the bell twice "] {
+        minji.goes_to(SHIPPING).await;
+        minji.types("[name=message]", text).await;
+        minji.finds::<()>(UNHEARD).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.waits_until("window.arrived").await;
+        assert_eq!(minji.drafts().await, 1);
+        minji.closes_this_tab_and_opens_another().await;
+        park.goes_to(SHIPPING).await;
+        park.types("[name=message]", &format!("Not that: {text}")).await;
+        super::saves(&park).await;
+        minji.goes_to(&format!("/orders/{ORDER}")).await;
+        minji.waits_until(NO_DRAFT).await;
+        minji.waits_until("document.querySelector('[data-tenure-draft-of]:not([data-tenure-else])').hidden").await;
+        minji.goes_to(SHIPPING).await;
+        assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_whose_comparison_was_saved_on_another_device_is_not_called_unsaved() {
+    let story = Story::begin().await;
+    let [minji, there] = [story.person("minji").await, story.person("minji").await];
+    let park = story.person("park").await;
+    minji.goes_to(SHIPPING).await;
+    minji.sees("#shipping[data-tenure-state=free]").await;
+    park.goes_to(SHIPPING).await;
+    park.types("[name=message]", "Theirs").await;
+    super::saves(&park).await;
+    minji.types("[name=message]", "Mine").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=CP-2]").await;
+    assert_eq!(minji.drafts().await, 1);
+    there.goes_to(&format!("/orders/{ORDER}")).await;
+    there.clicks(".notice a").await;
+    there.sees("main[data-state=CP-2]").await;
+    there.clicks(".side.own input").await;
+    super::saves(&there).await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    minji.waits_until(NO_DRAFT).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removal_of_a_product_that_is_gone_is_put_back_once() {
+    const NO: &str = "2026-000290";
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    let edits = async |person: &Person| {
+        person.goes_to(&format!("/orders/{NO}")).await;
+        person.clicks(&EDIT.replace(ORDER, NO)).await;
+        person.clicks("[name=remove-1]").await;
+    };
+    edits(&minji).await;
+    minji.types("[name=quantity-2]", "7").await;
+    minji.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    edits(&park).await;
+    park.clicks("[data-tenure-action=save]").await;
+    park.waits_until(&format!("location.pathname === '/orders/{NO}'")).await;
+    minji.goes_to(&format!("/orders/{NO}")).await;
+    minji.clicks(&EDIT.replace(ORDER, NO)).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("location.search.includes('kept')").await;
+    minji.sees("#edit[data-tenure-state=held], #edit[data-tenure-state=moved]").await;
+    assert_eq!(minji.value("[name=quantity-2]").await, "7");
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.clicks("#conflict button.main").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{NO}'")).await;
+    minji.waits_until(NO_DRAFT).await;
 }

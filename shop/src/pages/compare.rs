@@ -29,6 +29,8 @@ pub(super) struct Row {
     is_line: bool,
     /// Whether it is a line that another person removed, so that mine has nothing to change any more.
     pub(super) gone: bool,
+    /// Whether its product is in the order again, on another line.
+    pub(super) is_back: bool,
     /// Whether it is a line of mine whose product is in the order already.
     pub(super) is_second: bool,
 }
@@ -49,7 +51,7 @@ impl Row {
     /// A row without values, of a field or of a line.
     fn of(label: Html, is_line: bool, side: Side) -> Row {
         let [opened, now, mine] = Default::default();
-        Row { label, opened, now, mine, side, choice: None, is_line, gone: false, is_second: false }
+        Row { label, opened, now, mine, side, choice: None, is_line, gone: false, is_back: false, is_second: false }
     }
 
     /// The text of one of its cells. A missing or empty value is named, not left blank.
@@ -167,7 +169,8 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
     let sent = |value: &Option<Value>| value.as_ref().map_or_else(|| REMOVE.to_owned(), Value::to_string);
     let in_form = if line.is_some() { typed.lines().next().is_some() } else { typed.has(&name) };
     let choice = Choice { name, theirs: sent(&field.now), mine: sent(&field.mine) };
-    let product = product_label(t, conflict, line, order).unwrap_or_else(|| label(t, &field.path, order));
+    let removed = removed_product(conflict, line, order);
+    let product = removed.map_or_else(|| label(t, &field.path, order), |product| t.line_quantity(product));
     Row {
         label: added.map_or(product, |line| t.line_added(line.product())),
         opened: cell(&field.opened),
@@ -177,6 +180,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
         choice: (in_form && (line.is_none() || field.now.is_some())).then_some(choice),
         is_line: line.is_some(),
         gone: line.is_some() && field.opened.is_some() && field.now.is_none() && field.mine.is_some(),
+        is_back: removed.zip(order).is_some_and(|(product, order)| has_product(order, product)),
         is_second: false,
     }
 }
@@ -204,13 +208,17 @@ fn added_rows(t: Lang, typed: &Fields, order: Option<&Order>) -> Vec<Row> {
     new_lines(typed).into_iter().map(row).collect()
 }
 
-/// The label of a line that they removed.
-fn product_label(t: Lang, conflict: &VersionConflict, line: Option<u32>, order: Option<&Order>) -> Option<Html> {
+fn has_product(order: &Order, product: &str) -> bool {
+    order.lines().iter().any(|line| line.product() == product)
+}
+
+/// The product of a line that they removed.
+fn removed_product<'a>(conflict: &'a VersionConflict, line: Option<u32>, order: Option<&Order>) -> Option<&'a str> {
     let line = line.filter(|line| order.is_none_or(|order| line_in(order, *line).is_none()))?;
     let path = format!("lines[{line}].product");
     let product = conflict.fields.iter().find(|field| field.path == path)?;
     match product.opened.as_ref()? {
-        Value::Text(product) => Some(t.line_quantity(product)),
+        Value::Text(product) => Some(product),
         _ => None,
     }
 }
@@ -232,7 +240,9 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
     let row = |path: &str, now: Option<String>, mine: Option<String>, side, choice, gone| {
         // A line that is gone has its product in the order that the text was typed on.
         let label = label(t, path, if gone { opened } else { Some(order) });
-        Row { now: Cell(now), mine: Cell(mine), choice, gone, ..Row::of(label, line_of(path).is_some(), side) }
+        let before = line_of(path).and_then(|(line_no, _)| line_in(opened?, line_no));
+        let is_back = gone && before.is_some_and(|line| has_product(order, line.product()));
+        Row { now: Cell(now), mine: Cell(mine), choice, gone, is_back, ..Row::of(label, line_of(path).is_some(), side) }
     };
     let now = Fields::of_shipping(order.shipping());
     let mut rows = Vec::new();

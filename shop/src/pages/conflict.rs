@@ -140,8 +140,14 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     if attempt.fields.has("apply") && both.is_none() && rule.is_none() {
         said.push(t.choices_kept().into());
     }
-    if rows.iter().any(|row| row.gone && !row.is_theirs()) {
-        said.push(if applies { t.line_removed_rest().into() } else { t.line_removed().into() });
+    let mut gone = rows.iter().filter(|row| row.gone && !row.is_theirs()).peekable();
+    if gone.peek().is_some() {
+        let words = match (gone.all(|row| row.is_back), applies) {
+            (true, _) => t.line_replaced(),
+            (false, true) => t.line_removed_rest(),
+            (false, false) => t.line_removed(),
+        };
+        said.push(words.into());
     }
     let now_heading = match &conflict.changed {
         // Of several, each saved some of the fields.

@@ -56,6 +56,12 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     let typed = attempt.fields;
+    // Of an order that nobody can edit any more, the end of the lease is not the news.
+    if !matches!(no_lock.why, LeaseLossReason::Released { .. })
+        && let Some(error) = view.order.frozen()
+    {
+        return problem::order_refuses(visit.frame, attempt.no, Some(&view.order), &error, typed);
+    }
     let opened = compare::opened(shop, &visit, attempt.no, attempt.seen).await;
     let mut rows = match typed.is_blank() {
         true => Vec::new(),

@@ -1,13 +1,36 @@
-//! What became of text that was refused: dropped by its person, or put into another form.
+//! What became of typed text: saved, dropped by its person, or put into another form.
 
-use axum::extract::State;
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::response::IntoResponse;
+use serde::Serialize;
 use tenure_web::sent::Sent;
 
+use super::fields::{Fields, Pairs};
 use super::flash::Flash;
+use super::frame::Visit;
 use super::order::Number;
 use super::posted::{Answer, Posted};
-use super::{order_url, refusal};
+use super::{order_url, problem, refusal};
 use crate::use_cases::Shop;
+
+#[derive(Serialize)]
+struct Told {
+    saved: bool,
+}
+
+/// GET /orders/{no}/text: whether the form `form_id` of this person was saved. The script asks that of text whose page was left before
+/// there was an answer.
+pub(super) async fn saved(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Answer {
+    let asked = Fields::sent(asked);
+    let Ok(form) = asked.text("form_id").parse() else {
+        return Err(problem::incomplete_form(visit.frame, "form_id", &asked));
+    };
+    match shop.saved(&visit.member, form).await {
+        Ok(saved) => Ok(Json(Told { saved: saved.is_some() }).into_response()),
+        Err(why) => Ok(refusal::plain(visit.frame, why)),
+    }
+}
 
 /// POST /orders/{no}/text: the text of the form `form_id` goes on in the form `next-form`, or is dropped. The script says so of its drafts.
 pub(super) async fn moved(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {

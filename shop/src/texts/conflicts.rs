@@ -34,6 +34,9 @@ texts! {
         "Your change was to a product that was removed from the order meanwhile, so there is nothing to save. If it is still wanted, add \
          the product again, or ask for it.",
         "변경하신 상품이 그사이 주문에서 빠져 저장할 내용이 없습니다. 필요하면 상품을 다시 추가하거나 요청하세요.";
+    line_replaced:
+        "A line that you changed was removed meanwhile, and its product was added again. Your change of that line cannot be applied.",
+        "변경하신 줄이 그사이 주문에서 빠지고 같은 상품이 다시 추가되었습니다. 그 줄의 변경은 적용할 수 없습니다.";
     line_removed_rest:
         "One of the products that you changed was removed from the order meanwhile. The rest of your change can be saved; if the product is \
          still wanted, add it again, or ask for it.",
@@ -82,6 +85,9 @@ texts! {
     gone_line:
         "This product is not in the order any more. If it is still wanted, add it again, or ask for it.",
         "주문에서 빠진 상품입니다. 필요하면 다시 추가하거나 요청하세요.";
+    gone_line_back:
+        "This line was removed. Its product is in the order again, on another line: edit the order to change that.",
+        "이 줄은 주문에서 빠졌습니다. 같은 상품이 다른 줄에 다시 들어 있으니, 바꾸려면 주문을 수정하세요.";
     gone_title(no): "Order {no}: it is not there any more", "주문 {no}: 더 이상 없습니다";
     gone_what: "It was deleted after you had opened it, so nothing could be saved.", "열어 두신 사이에 삭제되어 저장할 수 없습니다.";
 }

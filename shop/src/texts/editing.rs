@@ -120,8 +120,8 @@ texts! {
         "{name} ended your editing at {time}: “{reason}”. If you have questions, ask {name}.",
         "{time}에 {name} 님이 편집을 종료했습니다(“{reason}”). 궁금한 점은 {name} 님에게 문의하세요.";
     lost_moved(time):
-        "At {time} you moved the editing of this order to another form, here or in another tab.",
-        "{time}에 이 주문의 편집을 이 탭이나 다른 탭의 다른 양식으로 옮겼습니다.";
+        "At {time} you moved the editing of this order to another form, here, in another tab or on another device.",
+        "{time}에 이 주문의 편집을 이 탭, 다른 탭 또는 다른 기기의 다른 양식으로 옮겼습니다.";
     lost_ended_self(time): "You ended this editing at {time}.", "{time}에 이 편집을 직접 종료했습니다.";
     lost_finished(time): "You saved this form, left it or signed out at {time}.", "{time}에 이 양식을 저장했거나 닫았거나 로그아웃했습니다.";
     lost_same_as_now:

@@ -131,8 +131,8 @@ texts! {
         "What you sent is in the order. To change more, open it again.",
         "입력한 내용은 주문에 저장되어 있습니다. 더 바꾸려면 주문을 다시 여세요.";
     saved_since:
-        "You went on from here, and saved. What you sent from this page is below.",
-        "여기서 이어서 저장했습니다. 이 페이지에서 보낸 내용은 아래에 있습니다.";
+        "You went on from here, and saved. Below is what you had sent before that.",
+        "여기서 이어서 저장했습니다. 그 전에 보낸 내용은 아래에 있습니다.";
     refused_text_kept:
         "What you typed was not saved. It is kept here, so that you can copy it.",
         "입력한 내용은 저장되지 않았습니다. 복사할 수 있도록 아래에 남겨 두었습니다.";

@@ -36,8 +36,8 @@ texts! {
          there and not saved stays there.",
         "{time}에 수정을 시작한 창이 {seen}부터 응답하지 않습니다. 여기서 이어서 수정하세요. 그곳에 입력하고 저장하지 않은 내용은 그곳에 남습니다.";
     standing_moved(time):
-        "You continued in another tab at {time}. Anything typed here stays, and can be copied or brought there.",
-        "{time}에 다른 탭에서 이어서 수정했습니다. 여기에 입력하는 내용은 그대로 남습니다.";
+        "You went on in another tab or on another device at {time}. Anything typed here stays, and can be copied.",
+        "{time}에 다른 탭이나 다른 기기에서 이어서 수정했습니다. 여기에 입력하는 내용은 그대로 남습니다.";
     standing_held(name, time):
         "{name} has been editing since {time}. You can type; saving waits until the order is free.",
         "{name} 님이 {time}부터 수정하고 있습니다. 입력할 수 있지만, 주문이 풀린 뒤에 저장할 수 있습니다.";

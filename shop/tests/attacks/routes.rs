@@ -45,7 +45,7 @@ pub const ROUTES: [(&str, &[&str]); 51] = [
     ("/orders/{no}/now", &["GET"]),
     ("/orders/{no}/shipping", &["GET", "POST"]),
     ("/orders/{no}/start-shipping", &["POST"]),
-    ("/orders/{no}/text", &["POST"]),
+    ("/orders/{no}/text", &["GET", "POST"]),
     ("/sign-in", &["GET", "POST"]),
     ("/sign-out", &["POST"]),
     ("/stock", &["GET"]),

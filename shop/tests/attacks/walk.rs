@@ -36,7 +36,7 @@ use Who::*;
 /// For each route the status for a stranger (with or without minji's browser), another customer, one with her token, an operator,
 /// and an operator who sends her form. For a redirect it is followed by the status of the next page.
 #[rustfmt::skip]
-const EXPECTED: [(&str, [&str; 5]); 54] = [
+const EXPECTED: [(&str, [&str; 5]); 55] = [
     ("GET /", ["200", "303 /orders", "303 /orders", "303 /orders", "303 /orders"]),
     ("GET /account", ["303 /sign-in", "200", "200", "200", "200"]),
     ("GET /account/password", ["303 /sign-in", "200", "200", "200", "200"]),
@@ -77,6 +77,7 @@ const EXPECTED: [(&str, [&str; 5]); 54] = [
     ("GET /orders/{no}/shipping", ["303 /sign-in", "404", "404", "200", "200"]),
     ("POST /orders/{no}/shipping", ["401", "303 404", "403", "303 410", "409"]),
     ("POST /orders/{no}/start-shipping", ["401", "303 403", "403", "303 423", "409"]),
+    ("GET /orders/{no}/text", ["303 /sign-in", "400", "400", "400", "400"]),
     ("POST /orders/{no}/text", ["401", "303 404", "403", "303 200", "409"]),
     ("GET /sign-in", ["200", "200", "200", "200", "200"]),
     ("GET /stock", ["303 /sign-in", "403", "403", "200", "200"]),

@@ -494,3 +494,17 @@ async fn a_comparison_without_anything_to_choose_does_not_speak_of_choices() {
     compared.is(409).says("Hers").says("(not changed by you)");
     assert!(!compared.text().contains("What you chose before"), "{}", compared.text());
 }
+
+#[tokio::test]
+async fn a_line_whose_product_was_added_again_is_not_to_be_added_once_more() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let hers = minji.edit(ORDER).await.form(SAVE).with("quantity-1", "3");
+    let product = server.order(ORDER).await.0.lines()[0].product().to_owned();
+    server.clock.advance(Duration::from_secs(400));
+    let his = park.edit(ORDER).await.form(SAVE).with("remove-1", "on").with("new-product", &product);
+    park.submit(his.with("new-price", "1000").with("new-quantity", "1")).await.is(200);
+    let compared = minji.submit(hers).await;
+    compared.is(409).says("in the order again, on another line").says("its product was added again");
+    assert!(!compared.text().contains("If it is still wanted"), "{}", compared.text());
+}

@@ -34,6 +34,18 @@ async fn an_operator_ends_a_forgotten_lease_and_its_holder_reads_why() {
 }
 
 #[tokio::test]
+async fn a_form_of_an_order_that_was_ended_and_shipped_is_not_offered_to_be_edited_again() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let hers = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save").with("message", "Ring twice");
+    park.submit(park.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+    park.submit(park.open(ORDER).await.form("/orders/2026-000300/start-shipping")).await.is(200);
+    let refused = minji.submit(hers).await;
+    assert_eq!(refused.is(409).says("Ring twice").state(), "OE-15");
+    assert!(!refused.has_form("/orders/2026-000300/edit"));
+}
+
+#[tokio::test]
 async fn an_operator_who_ends_their_own_lease_reads_that() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
