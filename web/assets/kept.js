@@ -33,6 +33,11 @@ export function showKept(box) {
 		status.tabIndex = -1;
 		status.focus(); // The pressed button is gone.
 	});
+	addEventListener("storage", ({ key, newValue }) => {
+		if (key !== draft?.key || newValue) return;
+		next();
+		box.hidden = !draft;
+	});
 	next();
 }
 

@@ -193,12 +193,13 @@ export function keepText(element, onWrite, onKeep) {
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
 	let offer, shown, sent, nextForm, savedAs;
+	let used; // A form with which something was sent before, and may be saved: that it was saved says nothing of what is typed now.
 	let isQuiet = false; // It was saved, or left: nothing more is kept until there is another key.
 	let typedAt = Date.now();
 
 	const draftOf = (text) => ({
 		key, at: typedAt, page: here, person, form: form_key, form_id: nextForm ?? form_id(), version: version(),
-		base: read(form, base), labels: read(form, label), typed: text, text: form.dataset.text, sent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
+		base: read(form, base), labels: read(form, label), typed: text, text: used !== form_id() && form.dataset.text, sent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
 	});
 
 	function save() {
@@ -348,7 +349,7 @@ export function keepText(element, onWrite, onKeep) {
 		wait(false);
 	});
 	// The page was left, and comes back out of the browser's memory: its text is kept again.
-	addEventListener("pageshow", ({ persisted }) => persisted && (isQuiet = false));
+	addEventListener("pageshow", ({ persisted }) => persisted && ([isQuiet, used] = [false, form_id()]));
 	// The pressed button is gone: the focus goes where the person goes on.
 	part("restore").addEventListener("click", () => {
 		const [name] = Object.keys(offer.typed);
@@ -368,6 +369,7 @@ export function keepText(element, onWrite, onKeep) {
 		/** It is sent, or was answered with another page, and goes on in that form there, if it is another one; or not sent after all. */
 		sent(how, next) {
 			[sent, nextForm] = [how, next];
+			if (!how) used = form_id();
 			save();
 		},
 		/** These values were saved: what differs from them is the next change, of another form. */
@@ -382,6 +384,7 @@ export function keepText(element, onWrite, onKeep) {
 			// A field that the page itself changes is no change.
 			isQuiet = !typed(form);
 			sent = false;
+			used = form_id();
 			save();
 		},
 		/** It is another form from here on. */

@@ -335,3 +335,32 @@ async fn removal_of_a_product_that_is_gone_is_put_back_once() {
     minji.waits_until(&format!("location.pathname === '/orders/{NO}'")).await;
     minji.waits_until(NO_DRAFT).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_typed_after_a_save_without_an_answer_is_not_taken_for_saved() {
+    // The first save arrives, and its answer does not; the second does not arrive.
+    const LOST: &str =
+        "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+        : window.arrived ? new Promise(() => {})
+        : send(url, options).then(() => { window.arrived = true; throw new TypeError() }), null)";
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Saved").await;
+    minji.finds::<()>(LOST).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.clicks("[data-tenure-stop]").await;
+    minji.types("[name=message]", "Never arrived").await;
+    minji.presses(browser::Key::Tab).await;
+    minji.finds::<()>("(document.querySelector('#shipping').requestSubmit(), null)").await;
+    minji
+        .waits_until(
+            "Object.values(localStorage).some((draft) => /sending/.test(draft) && /Never arrived/.test(draft))",
+        )
+        .await;
+    minji.closes_this_tab_and_opens_another().await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    minji.sees("main[data-live=on]").await;
+    assert!(minji.reads("[data-tenure-draft-said]").await.contains("Never arrived"));
+    assert_eq!(minji.reads("dd.typed").await, "Saved");
+}
