@@ -65,7 +65,7 @@ export function saveFrom(element, lease, text) {
 			if (stopped.aborted) return { isUnknown: isUnknown || isOnline };
 			// What was typed meanwhile takes the place of what was refused.
 			if (answer.next && !answer.done && isNewer()) take();
-			else if (answer.status && !/^(429|502|503|504)$/.test(answer.status)) return { answer, sent, isNewer };
+			else if (answer.status && !/^(429|502|503|504)$/.test(answer.status)) return { answer, sent, isNewer, isUnknown };
 			else {
 				// Without an answer it may have arrived all the same: only a request that was never sent is known not to.
 				isUnknown ||= answer.status ? /50[24]/.test(answer.status) : isOnline;
@@ -99,7 +99,9 @@ export function saveFrom(element, lease, text) {
 		if (signal.reason === LEFT) return;
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
-		if (!isNext) return lease.goOn(answer ? answer.detail || failed : isUnknown ? textStopped : "", answer);
+		// Who is not signed in any more learns nothing of the tries before.
+		const isOpen = isUnknown && (!answer || answer.status === 401 || answer.code === "other-person");
+		if (!isNext) return lease.goOn(isOpen ? textStopped : answer ? answer.detail || failed : "", answer);
 		adopt(form, { version: answer.version });
 		text.save();
 		lease.restart();

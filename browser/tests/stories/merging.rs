@@ -281,3 +281,19 @@ async fn the_same_change_of_another_leaves_nothing_unsaved() {
     assert_eq!((minji.drafts().await, story.holder().await.is_some()), (0, false));
     assert!(!minji.reads("main").await.contains("not saved"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comparison_whose_choice_was_changed_while_it_was_saved_is_left() {
+    let story = Story::begin().await;
+    let (minji, _park) = compares(&story).await;
+    let slow = "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+        : send(url, options).then((answer) => new Promise((go) => (window.arrive = () => go(answer)))), null)";
+    minji.finds::<()>(slow).await;
+    minji.clicks(".side.own input").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("window.arrive").await;
+    minji.clicks(".side.theirs input").await;
+    minji.finds::<()>("(window.arrive(), null)").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(minji.reads("dd.typed").await, "Mine");
+}

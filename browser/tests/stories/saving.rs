@@ -355,3 +355,21 @@ async fn save_whose_answer_was_lost_is_not_called_unsaved() {
         assert_eq!((minji.reads("dd.typed").await, story.versions().await), (text, versions));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn save_without_an_answer_is_not_called_unsaved_when_the_session_ends() {
+    const LOST: &str = "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) || window.arrived ? send(url, options)
+        : send(url, options).then(() => { window.arrived = true; throw new TypeError() }), null)";
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.finds::<()>(LOST).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("window.arrived").await;
+    minji.loses_the_session().await;
+    minji.clicks("[data-tenure-check]").await;
+    minji.sees("[data-tenure-signin]").await;
+    let said = minji.reads("[data-tenure-status]").await;
+    assert!(said.contains("It may have been saved"), "{said}");
+}

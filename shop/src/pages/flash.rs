@@ -35,6 +35,8 @@ pub(crate) enum Flash {
     Cancelled,
     /// A form was left without saving.
     Left,
+    /// A form was left, and its save had arrived before.
+    LeftSaved,
     /// Refused text was dropped.
     Dropped,
     /// A note was saved.
@@ -133,6 +135,7 @@ impl Flash {
             Flash::Shipping => t.flash_shipping().into(),
             Flash::Cancelled => t.flash_cancelled().into(),
             Flash::Left => t.flash_left().into(),
+            Flash::LeftSaved => t.flash_left_saved().into(),
             Flash::Dropped => t.unsaved_discarded().into(),
             Flash::NoteSaved => t.flash_note_saved().into(),
             Flash::Ended { order, name } => t.flash_ended(order, name),

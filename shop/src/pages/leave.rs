@@ -18,12 +18,21 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
     let ended = form.fields.text_of().filter(|ended| Some(*ended) != own);
     let failed = |why| refusal::plain(frame.clone(), why);
     let had_lease = shop.leave(member, &id).await.map_err(failed)?;
+    // Its answer may still be on the way.
+    let saved = match own {
+        Some(form) => shop.saved(member, form).await.map_err(failed)?.is_some_and(|saved| saved.is_by_itself()),
+        None => false,
+    };
     let mut dropped = false;
     for text in own.into_iter().chain(ended) {
         dropped |= shop.move_text(member, &no, text, None).await.map_err(failed)?;
     }
     let mut response = Sent::done(order_url(&no)).answer(frame.script);
-    let flash = if dropped { Some(Flash::Dropped) } else { had_lease.then_some(Flash::Left) };
+    let flash = match (saved, dropped) {
+        (true, _) => Some(Flash::LeftSaved),
+        (false, true) => Some(Flash::Dropped),
+        (false, false) => had_lease.then_some(Flash::Left),
+    };
     if let Some(flash) = flash {
         flash.leave(&mut response, &order_url(&no));
     }

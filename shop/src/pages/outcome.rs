@@ -135,10 +135,10 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
 }
 
 /// The version on which the page's script goes on, if its person typed more while the form was saved. An edit form that added or
-/// removed lines does not: its rows are no longer those of the order.
+/// removed lines does not: its rows are no longer those of the order. Nor does a comparison: it shows what was before.
 async fn next_version(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Option<String> {
     let fields = attempt.fields;
-    if !visit.frame.script || fields.changes_rows() {
+    if !visit.frame.script || fields.changes_rows() || fields.has("apply") {
         return None;
     }
     let saved = shop.saved(&visit.member, fields.text("form_id").parse().ok()?).await.ok()??;

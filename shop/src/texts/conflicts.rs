@@ -19,8 +19,8 @@ texts! {
         "Nothing is lost: the two changes are about different fields, so both can be saved.",
         "작성한 내용은 그대로 있습니다. 서로 다른 항목을 바꿨으므로 두 변경을 모두 저장할 수 있습니다.";
     overlap:
-        "Both changed the same field. Choose what is to stay.",
-        "같은 항목을 둘 다 바꿨습니다. 남길 값을 선택하세요.";
+        "Both changed the same field. Choose what is to stay where nothing is chosen yet.",
+        "같은 항목을 둘 다 바꿨습니다. 아직 선택되지 않은 항목에서 남길 값을 선택하세요.";
     choices_kept:
         "Meanwhile it was saved once more. What you chose before is kept; only what changed again is asked again.",
         "그사이 한 번 더 저장되었습니다. 앞서 선택한 값은 그대로이며, 다시 바뀐 항목만 다시 묻습니다.";

@@ -33,9 +33,9 @@ texts! {
     end_lease: "End this lock", "이 잠금 해제";
     end_this(what): "End the lock on: {what}", "잠금 해제: {what}";
     end_consequence(name):
-        "{name} will not be able to save, and will be told your name and the reason. What was typed stays in that \
-         form, to be copied. This cannot be undone.",
-        "{name} 님은 저장할 수 없게 되며, 해제한 사람과 사유를 전달받습니다. 입력한 내용은 그 양식에 남아 복사할 수 있습니다. 되돌릴 수 없습니다.";
+        "{name} will not be able to save as it is, and will be told your name and the reason. What was typed stays in that \
+         form, and {name} can begin again with it while nobody else edits. This cannot be undone.",
+        "{name} 님은 그대로는 저장할 수 없게 되며, 해제한 사람과 사유를 전달받습니다. 입력한 내용은 그 양식에 남고, 다른 사람이 수정하지 않는 동안 그 내용으로 다시 시작할 수 있습니다. 되돌릴 수 없습니다.";
     reason_label: "Reason (the holder will read it)", "사유(편집하던 사람에게 전달됩니다)";
     reason_missing: "Give a reason: the holder is going to read it.", "사유를 입력하세요. 편집하던 사람이 읽게 됩니다.";
     holder_changed:

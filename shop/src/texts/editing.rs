@@ -37,7 +37,9 @@ texts! {
     moved_since(who):
         "{who} That was after you typed this. Here is what differs.",
         "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같습니다.";
-    moved_choice: "When you save, you can choose field by field.", "저장할 때 항목마다 고를 수 있습니다.";
+    moved_choice:
+        "Before it is saved, you see what meets, and choose where both changed the same.",
+        "저장되기 전에 두 변경을 보여 드리고, 같은 항목을 바꾼 곳은 고를 수 있습니다.";
 
     edit_again: "Edit again", "다시 수정";
 
@@ -68,7 +70,7 @@ texts! {
     raced_what:
         "Somebody began to edit the order at the same moment. Try again in a moment.",
         "같은 순간에 다른 사람이 수정을 시작했습니다. 잠시 후 다시 시도하세요.";
-    order_as_it_is: "The order as it is now", "현재 주문 내용";
+    order_as_of(time): "The order as of {time}", "{time} 현재 주문 내용";
 
     ship_locked_title(no): "Shipping of order {no} was not started: somebody is editing it", "주문 {no}: 수정 중이라 발송 처리하지 않았습니다";
     cancel_locked_title(no): "Order {no} was not cancelled: somebody is editing it", "주문 {no}: 수정 중이라 취소하지 않았습니다";

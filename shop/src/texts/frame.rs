@@ -44,6 +44,8 @@ texts! {
         "그사이 다른 곳에서 같은 내용이 저장되어 더 저장할 것이 없습니다.";
     flash_shipping: "Shipping has started.", "발송 처리했습니다.";
     flash_cancelled: "The order is cancelled.", "주문을 취소했습니다.";
+    flash_left_saved:
+        "It had been saved before you left the form.", "나오기 전에 이미 저장되었습니다.";
     flash_left:
         "You left the form without saving.", "저장하지 않고 나왔습니다.";
     flash_note_saved: "Note saved.", "메모를 저장했습니다.";

@@ -3,7 +3,9 @@
 use super::texts;
 
 texts! {
-    standing_saved: "This form was already saved.", "이미 저장된 양식입니다.";
+    standing_saved:
+        "This form is finished: it was saved, or nothing was left to save.",
+        "이 양식은 끝났습니다. 이미 저장했거나 더 저장할 내용이 없었습니다.";
     standing_saved_again:
         "This form was already saved. If you typed more after that, go on with [Edit again].",
         "이미 저장된 양식입니다. 그 뒤에 더 입력했다면 [다시 수정]을 눌러 이어 가세요.";

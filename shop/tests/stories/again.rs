@@ -413,3 +413,15 @@ async fn page_of_an_ended_form_does_not_say_that_nobody_changed_the_order() {
     page.is(410).says("The form can be opened again, with the order as it is now.");
     assert!(!page.text().contains("Nobody had changed"), "{}", page.text());
 }
+
+#[tokio::test]
+async fn leaving_a_form_whose_save_had_arrived_says_that_it_was_saved() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let page = minji.get(SHIPPING).await;
+    let leave = page.form("/orders/2026-000300/leave");
+    minji.submit(page.form(SHIPPING).with("message", "Ring twice")).await.is(200);
+    let left = minji.submit(leave).await;
+    left.is(200).tells("It had been saved before you left the form");
+    assert!(!left.text().contains("without saving"), "{}", left.text());
+}

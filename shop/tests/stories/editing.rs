@@ -258,7 +258,7 @@ async fn operator_sees_the_editor_before_shipping() {
     let editing = minji.edit(ORDER).await.form(SAVE).with("address.line1", "세종대로 9");
     let warned = park.submit(park.open(ORDER).await.form(START)).await;
     assert!(matches!(warned.status.as_u16(), 409 | 423), "{}", warned.status);
-    warned.says("김민지");
+    warned.says("김민지").says("The order as of ");
     assert_eq!(server.order(ORDER).await.0.state(), OrderState::Preparing);
     let anyway = warned.form(START);
     assert_eq!(anyway.value("anyway"), "1");
