@@ -20,7 +20,7 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
     let had_lease = shop.leave(member, &id).await.map_err(failed)?;
     // Its answer may still be on the way.
     let saved = match own {
-        Some(form) => shop.saved(member, form).await.map_err(failed)?.is_some_and(|saved| saved.is_by_itself()),
+        Some(form) => shop.saved_last(member, form).await.map_err(failed)?.is_some_and(|saved| saved.is_by_itself()),
         None => false,
     };
     let mut dropped = false;

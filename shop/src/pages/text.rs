@@ -26,7 +26,7 @@ pub(super) async fn saved(State(shop): State<Shop>, visit: Visit, Query(asked): 
     let Ok(form) = asked.text("form_id").parse() else {
         return Err(problem::incomplete_form(visit.frame, "form_id", &asked));
     };
-    match shop.saved(&visit.member, form).await {
+    match shop.saved_last(&visit.member, form).await {
         Ok(saved) => Ok(Json(Told { saved: saved.is_some() }).into_response()),
         Err(why) => Ok(refusal::plain(visit.frame, why)),
     }

@@ -174,6 +174,13 @@ impl Shop {
         }))
     }
 
+    /// The same, unless text of it was refused since: then that is the last word.
+    pub async fn saved_last(&self, member: &Member, form: FormId) -> Result<Option<SavedForm>, Refusal> {
+        let Some(saved) = self.saved(member, form).await? else { return Ok(None) };
+        let is_unsaved = self.unsaved(member).await?.iter().any(|text| text.form == form);
+        Ok((!is_unsaved).then_some(saved))
+    }
+
     /// Another person has saved what this form says: it is left, and counts as saved.
     pub async fn saved_by_another(
         &self,
