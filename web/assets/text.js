@@ -13,7 +13,7 @@ const KEY = "tenure draft ";
 const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
 const SAVED = "tenure saved"; // The id of the form that was saved last: tells the other tabs.
 const AGAIN = "tenure again"; // The page that this tab loads again in another language.
-const POSTED = "tenure posted"; // The draft that this tab has posted: the page that answers has its text.
+const POSTED = "tenure posted"; // The draft that this tab has posted: of it, the page that answers may have fewer fields.
 export const LEFT = "tenure left"; // The lease of the page that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
@@ -233,8 +233,9 @@ export function keepText(element, onWrite, onKeep) {
 	}
 	const isOfNow = (draft) => draft.version === version();
 	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name], name));
-	/** Also in a hidden field: of a row that is gone from the form, which the server compares. */
-	const isShown = (draft) => agrees(draft, (value, there, name) => `${value}` === `${there ?? hidden(form, name)}`);
+	/** Also in a hidden field: of a row that is gone from the form, which the server compares. A row of what was posted may be gone altogether. */
+	const isGone = (name, draft) => draft.key === posted && !form.elements.namedItem(name);
+	const isShown = (draft) => agrees(draft, (value, there, name) => `${value}` === `${there ?? hidden(form, name)}` || isGone(name, draft));
 	/** Whether there is a field for all of the typed text: rows may have been added to the form then. */
 	const fits = (draft) => isOfNow(draft) && agrees(draft, (value, there) => value.length === there?.length);
 
@@ -305,8 +306,7 @@ export function keepText(element, onWrite, onKeep) {
 		const isOfThisPage = last && last.page === here;
 		if (isOfThisPage && last.dropped) each(form, read(form, base), write);
 		// In the fields already: the page restored it, it was saved, or the server's answer to it is this page.
-		const isAnswered = ({ key, sent }) => key === posted || (key === own && sent === ANSWERED && !isReturn && typed(form));
-		const isHere = (draft) => isAnswered(draft) || isShown(draft);
+		const isHere = (draft) => (draft.key === own && draft.sent === ANSWERED && !isReturn && typed(form)) || isShown(draft);
 		const open = others.filter((draft) => !isHere(draft));
 		for (const draft of others.filter(isHere)) {
 			typedAt = Math.min(typedAt, draft.at);

@@ -337,6 +337,30 @@ async fn removal_of_a_product_that_is_gone_is_put_back_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_put_back_in_vain_is_offered_again() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "The first").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.closes_this_tab_and_opens_another().await;
+    story.clock.advance(Duration::from_secs(400));
+    park.goes_to(SHIPPING).await;
+    park.types("[name='address.line2']", "Theirs").await;
+    super::saves(&park).await;
+    minji.goes_to(SHIPPING).await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    minji.is_online(false).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("location.protocol === 'chrome-error:'").await;
+    minji.is_online(true).await;
+    minji.goes_to(SHIPPING).await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    assert!(minji.reads("[data-tenure-draft-text]").await.contains("The first"));
+    assert_eq!(minji.drafts().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_that_was_typed_after_a_save_without_an_answer_is_not_taken_for_saved() {
     // The first save arrives, and its answer does not; the second does not arrive.
     const LOST: &str =
