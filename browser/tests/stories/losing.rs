@@ -61,16 +61,22 @@ async fn a_broken_lease_keeps_the_text_and_takes_more() {
     edits_again_and_saves(&park, "Leave it with the neighbour!").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reload_of_a_form_whose_lock_was_ended_tells_the_reason_and_takes_nothing() {
-    let story = Story::begin().await;
+/// Minji types, and Olivia ends her editing.
+async fn is_ended_while_she_types(story: &Story) -> Person {
     let minji = story.person("minji").await;
     minji.has_a_quick_heart().await;
     minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
     minji.types("[name=message]", "Leave it with the neighbour").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
-    olivia_ends_the_editing(&story, "The parcel goes out now").await;
+    olivia_ends_the_editing(story, "The parcel goes out now").await;
     minji.sees("form[data-tenure-state=lost]").await;
+    minji
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reload_of_a_form_whose_lock_was_ended_tells_the_reason_and_takes_nothing() {
+    let story = Story::begin().await;
+    let minji = is_ended_while_she_types(&story).await;
     for reload in ["first", "second"] {
         minji.reloads().await;
         minji.sees("form[data-tenure-state=lost]").await;
@@ -95,13 +101,7 @@ async fn reload_of_a_form_whose_lock_was_ended_tells_the_reason_and_takes_nothin
 #[tokio::test(flavor = "multi_thread")]
 async fn reload_of_a_form_whose_lock_was_ended_promises_no_reservation_when_the_order_was_saved_since() {
     let story = Story::begin().await;
-    let minji = story.person("minji").await;
-    minji.has_a_quick_heart().await;
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
-    minji.types("[name=message]", "Leave it with the neighbour").await;
-    minji.sees("#shipping[data-tenure-state=held]").await;
-    olivia_ends_the_editing(&story, "The parcel goes out now").await;
-    minji.sees("form[data-tenure-state=lost]").await;
+    let minji = is_ended_while_she_types(&story).await;
     let park = story.person("park").await;
     park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
     park.types("[name=message]", "Ring twice").await;

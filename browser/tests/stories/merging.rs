@@ -105,7 +105,7 @@ async fn comparison_says_who_is_editing_now_and_waits_for_the_end() {
 }
 
 /// Park has saved a message, and Minji compares hers with it.
-async fn compares(story: &Story) -> (Person, Person) {
+pub(super) async fn compares(story: &Story) -> (Person, Person) {
     let (minji, park) = (at_the_address(story, "minji", "en").await, at_the_address(story, "park", "en").await);
     park.types("[name=message]", "Theirs").await;
     super::saves(&park).await;

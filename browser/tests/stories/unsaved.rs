@@ -4,20 +4,14 @@ use std::time::Duration;
 
 use browser::{EDIT, ORDER, Person, Story};
 
+use super::merging::compares;
+
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn text_that_was_sent_and_refused_is_found_after_signing_out() {
     let story = Story::begin().await;
-    let (minji, park) = (story.person("minji").await, story.person("park").await);
-    minji.goes_to(SHIPPING).await;
-    minji.sees("#shipping[data-tenure-state=free]").await;
-    park.goes_to(SHIPPING).await;
-    park.types("[name=message]", "Theirs").await;
-    super::saves(&park).await;
-    minji.types("[name=message]", "Mine").await;
-    minji.clicks("[data-tenure-action=save]").await;
-    minji.sees("main[data-state=CP-2]").await;
+    let (minji, _park) = compares(&story).await;
     let order = format!("/orders/{ORDER}");
     let seen = "[...document.querySelectorAll('.notice a')].filter((link) => link.checkVisibility()).length";
     minji.goes_to(&order).await;
@@ -286,16 +280,8 @@ async fn text_that_was_saved_after_its_page_was_left_is_not_called_unsaved() {
 #[tokio::test(flavor = "multi_thread")]
 async fn text_whose_comparison_was_saved_on_another_device_is_not_called_unsaved() {
     let story = Story::begin().await;
-    let [minji, there] = [story.person("minji").await, story.person("minji").await];
-    let park = story.person("park").await;
-    minji.goes_to(SHIPPING).await;
-    minji.sees("#shipping[data-tenure-state=free]").await;
-    park.goes_to(SHIPPING).await;
-    park.types("[name=message]", "Theirs").await;
-    super::saves(&park).await;
-    minji.types("[name=message]", "Mine").await;
-    minji.clicks("[data-tenure-action=save]").await;
-    minji.sees("main[data-state=CP-2]").await;
+    let (minji, _park) = compares(&story).await;
+    let there = story.person("minji").await;
     assert_eq!(minji.drafts().await, 1);
     there.goes_to(&format!("/orders/{ORDER}")).await;
     there.clicks(".notice a").await;
