@@ -62,7 +62,8 @@ for (const place of all("[data-tenure-draft-of]")) markDraft(place);
 for (const link of all("[data-tenure-drafts]")) linkDrafts(link);
 for (const field of all("[data-tenure-count]")) count(field);
 for (const box of all("[data-tenure-choices]")) choices(box);
-addEventListener("pageshow", () => settle());
+const person = document.querySelector("[data-person]")?.dataset.person;
+if (person) addEventListener("pageshow", () => settle(person));
 
 // Signing out erases the drafts when the page is left, and says so before: a person who stays has lost nothing.
 let leaving;

@@ -136,26 +136,27 @@ export function beginning({ typed, base = {}, labels }) {
 	return text.length > BEGINNING ? `${text.slice(0, BEGINNING).join("")}…` : text.join("");
 }
 
+/** All drafts of a person; of all, if nobody is named. */
+export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
+
 /**
- * Text that was sent may be saved without this browser knowing: its page was left before the answer, or it went on on another device. A save
- * may still be under way.
+ * Text of this person that was sent may be saved without this browser knowing: its page was left before the answer, or it went on on another
+ * device. A save may still be under way.
  */
-export async function settle(tries = SETTLE_TRIES) {
-	let isUnderWay;
-	for (const { key, sent, dropped, text, form_id } of drafts()) {
-		if (!sent || dropped || !text) continue;
-		const { saved } = await request(`${text}?${new URLSearchParams({ form_id })}`, "saved");
-		isUnderWay ||= !saved && sent === SENDING;
+export async function settle(person, tries = SETTLE_TRIES) {
+	async function isUnderWay({ key, sent, dropped, question, form_id }) {
+		if (!sent || dropped || !question) return false;
+		const { saved } = await request(`${question}?${new URLSearchParams({ form_id })}`, "saved");
+		if (!saved) return sent === SENDING;
 		// Typed on meanwhile, it is other text.
-		if (!saved || !drafts().some((draft) => draft.key === key && draft.sent)) continue;
+		if (!drafts().some((draft) => draft.key === key && draft.sent)) return false;
 		remove({ key });
 		dispatchEvent(new StorageEvent("storage", { key }));
+		return false;
 	}
-	if (isUnderWay && tries) setTimeout(settle, SETTLE_MS, tries - 1);
+	const found = await Promise.all(draftsOf(person).map(isUnderWay));
+	if (found.some(Boolean) && tries) setTimeout(settle, SETTLE_MS, person, tries - 1);
 }
-
-/** The drafts of a person that signing out erases. */
-export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
 /** Whether this page was loaded by its own link to itself in another language. */
 const isAgain = Boolean(store(() => sessionStorage[AGAIN] === location.pathname));
@@ -199,7 +200,7 @@ export function keepText(element, onWrite, onKeep) {
 
 	const draftOf = (text) => ({
 		key, at: typedAt, page: here, person, form: form_key, form_id: nextForm ?? form_id(), version: version(),
-		base: read(form, base), labels: read(form, label), typed: text, text: used !== form_id() && form.dataset.text, sent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
+		base: read(form, base), labels: read(form, label), typed: text, question: used !== form_id() && form.dataset.text, sent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
 	});
 
 	function save() {

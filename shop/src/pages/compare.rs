@@ -94,6 +94,17 @@ impl Row {
         matches!(self.side, Side::Mine | Side::Both) && !self.gone
     }
 
+    /// Whether my change removes the line with this number.
+    fn removes(&self, line_no: u32) -> bool {
+        let is_of = |choice: &Choice| choice.name == quantity(line_no) && choice.mine == REMOVE;
+        self.applies() && self.choice.as_ref().is_some_and(is_of)
+    }
+
+    /// Whether it is a line that I added.
+    fn adds(&self) -> bool {
+        self.is_line && self.choice.is_none() && self.applies()
+    }
+
     pub(super) fn now_changed(&self) -> bool {
         self.opened != self.now
     }
@@ -185,6 +196,12 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
     }
 }
 
+/// Whether both changes together would leave no product in the order: each side has removed what the other kept.
+pub(super) fn leaves_nothing(order: &Order, rows: &[Row]) -> bool {
+    let is_removed = |line: &OrderLine| rows.iter().any(|row| row.removes(line.line_no()));
+    order.lines().iter().all(is_removed) && !rows.iter().any(Row::adds)
+}
+
 /// The line with this number.
 pub(super) fn line_in(order: &Order, line_no: u32) -> Option<&OrderLine> {
     order.lines().iter().find(|line| line.line_no() == line_no)
@@ -240,8 +257,8 @@ pub(super) fn typed_rows(t: Lang, order: &Order, opened: Option<&Order>, typed: 
     let row = |path: &str, now: Option<String>, mine: Option<String>, side, choice, gone| {
         // A line that is gone has its product in the order that the text was typed on.
         let label = label(t, path, if gone { opened } else { Some(order) });
-        let before = line_of(path).and_then(|(line_no, _)| line_in(opened?, line_no));
-        let is_back = gone && before.is_some_and(|line| has_product(order, line.product()));
+        let before = line_of(path).filter(|_| gone).and_then(|(line_no, _)| line_in(opened?, line_no));
+        let is_back = before.is_some_and(|line| has_product(order, line.product()));
         Row { now: Cell(now), mine: Cell(mine), choice, gone, is_back, ..Row::of(label, line_of(path).is_some(), side) }
     };
     let now = Fields::of_shipping(order.shipping());

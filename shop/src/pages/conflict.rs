@@ -132,11 +132,15 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         None => compare::undecided(&typed, &rows),
     };
     let rule = order.and_then(|order| rule(t, attempt.what, order.state()));
-    let state = state(&frame, conflict, &rows, rule.is_some());
+    let is_emptied = order.is_some_and(|order| compare::leaves_nothing(order, &rows));
+    let state = state(&frame, conflict, &rows, rule.is_some(), is_emptied);
     let applies = !has_mine || rows.iter().any(Row::applies);
-    let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
+    let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none() && !is_emptied);
     let savers = savers(conflict, if is_note { &[] } else { &view.changes });
     let mut said = said(&frame, conflict, state, &savers, has_mine, is_note, both.is_some());
+    if is_emptied && rule.is_none() {
+        said.push(t.both_leave_nothing().into());
+    }
     if attempt.fields.has("apply") && both.is_none() && rule.is_none() {
         said.push(t.choices_kept().into());
     }
@@ -251,13 +255,20 @@ fn savers(conflict: &VersionConflict, changes: &[Change]) -> Vec<Owner> {
 }
 
 /// The state of this conflict page.
-fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: bool) -> &'static str {
+fn state(
+    frame: &Frame,
+    conflict: &VersionConflict,
+    rows: &[Row],
+    is_ruled_out: bool,
+    is_emptied: bool,
+) -> &'static str {
     let by_me = conflict.changed.as_ref().and_then(|change| change.by.as_ref()).is_some_and(|by| frame.is_me(by));
     let all = |is: fn(&Row) -> bool| rows.iter().all(is);
     match () {
         () if is_ruled_out => "CP-4",
         () if by_me => "CP-11",
         () if !conflict.opened_known => "CP-6",
+        () if is_emptied => "CP-9",
         () if all(|row| row.side != Side::Both) => "CP-1",
         () if all(|row| row.side != Side::Both || row.gone) => "CP-9",
         () => "CP-2",

@@ -53,9 +53,11 @@ pub(crate) fn read_lines(
         let line_no = used.saturating_add(1).saturating_add(u32::try_from(row).unwrap_or(u32::MAX));
         match read_new_line(t, line_no, product, price, quantity) {
             Ok(line) => changes.push(LineChange::Add(line)),
-            Err((at, text)) => {
-                mistakes.push(Mistake::new(new_line_id(at, row), field_label(t, NEW_LINE[at]), text));
-            }
+            Err(wrong) => mistakes.extend(
+                wrong
+                    .into_iter()
+                    .map(|(at, text)| Mistake::new(new_line_id(at, row), field_label(t, NEW_LINE[at]), text)),
+            ),
         }
     }
     if mistakes.is_empty() { Ok(changes) } else { Err(mistakes) }
@@ -64,23 +66,32 @@ pub(crate) fn read_lines(
 /// An added line.
 ///
 /// # Errors
-/// Which of its three fields is wrong, and why.
+/// Which of its three fields are wrong, and why.
 pub(super) fn read_new_line(
     t: Lang,
     line_no: u32,
     product: &str,
     price: &str,
     quantity: &str,
-) -> Result<OrderLine, (usize, Html)> {
-    let amount = won(price).ok_or_else(|| (1, t.wrong_price().into()))?;
-    let wrong_quantity = || (2, t.wrong_quantity(OrderLine::MAX_QUANTITY));
-    let quantity = number(quantity).ok_or_else(wrong_quantity)?;
-    OrderLine::new(line_no, product, amount, quantity).map_err(|error| match error {
-        OrderError::QuantityOutOfRange { .. } => wrong_quantity(),
-        OrderError::Invalid(Invalid { field: "lines.product", problem }) => (0, t.wrong(problem)),
-        OrderError::Invalid(invalid) => (1, t.wrong(invalid.problem)),
-        other => (1, t.refusal(&other)),
-    })
+) -> Result<OrderLine, Vec<(usize, Html)>> {
+    let amount = won(price).filter(|amount| *amount >= Money::ZERO);
+    let pieces = number(quantity).filter(|pieces| (1..=OrderLine::MAX_QUANTITY).contains(pieces));
+    // What is wrong is replaced, so that the line's other mistakes are told, too.
+    let line = OrderLine::new(line_no, product, amount.unwrap_or(Money::ZERO), pieces.unwrap_or(1));
+    let of_line = |error: &OrderError| match error {
+        OrderError::Invalid(Invalid { field: "lines.product", problem }) => (0, t.wrong(*problem)),
+        other => (1, t.refusal(other)),
+    };
+    let wrong = [
+        line.as_ref().err().map(of_line),
+        amount.is_none().then(|| (1, t.wrong_price().into())),
+        pieces.is_none().then(|| (2, t.wrong_quantity(OrderLine::MAX_QUANTITY))),
+    ];
+    let wrong: Vec<_> = wrong.into_iter().flatten().collect();
+    match line {
+        Ok(line) if wrong.is_empty() => Ok(line),
+        _ => Err(wrong),
+    }
 }
 
 /// A whole number as people type it: `1,000`, and `３４` from a Korean keyboard. A comma that does not separate three digits may be a decimal
@@ -203,9 +214,16 @@ mod tests {
             ("new-product", "cup"),
             ("new-price", "5"),
             ("new-quantity", "1000"),
+            ("new-product", "a".repeat(201).as_str()),
+            ("new-price", "-5"),
+            ("new-quantity", "0"),
         ]);
         let mistakes = read_lines(Lang::Ko, &typed, &[line(1, 1), line(2, 1)], &[]).expect_err("all of it is wrong");
-        assert_eq!(ids(mistakes), ["quantity-1", "quantity-2", "new-product-1", "new-price-2", "new-quantity-3"]);
+        let of_one = ["quantity-1", "quantity-2", "new-product-1", "new-price-2", "new-quantity-3"];
+        assert_eq!(
+            ids(mistakes),
+            of_one.into_iter().chain(["new-product-4", "new-price-4", "new-quantity-4"]).collect::<Vec<_>>()
+        );
         let mistakes = read_shipping(Lang::En, &fields(&[("address.line1", "1 Road")])).expect_err("incomplete");
         assert_eq!(ids(mistakes), ["receiver.name", "receiver.phone", "address.postal_code"]);
     }

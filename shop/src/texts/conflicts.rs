@@ -30,17 +30,20 @@ texts! {
     choices_many(count): "{count} fields to decide", "{count}개 항목에서 값을 선택해야 합니다";
     choices_left: "{left} of {all} still to decide", "{all}개 중 {left}개를 더 선택해야 합니다";
     choices_done: "Everything is decided.", "모두 선택했습니다.";
+    both_leave_nothing:
+        "The two changes together would leave no product in the order. Choose a product that is to stay.",
+        "두 변경을 합치면 주문에 상품이 하나도 남지 않습니다. 남길 상품을 선택하세요.";
     line_removed:
-        "Your change was to a product that was removed from the order meanwhile, so there is nothing to save. If it is still wanted, add \
-         the product again, or ask for it.",
-        "변경하신 상품이 그사이 주문에서 빠져 저장할 내용이 없습니다. 필요하면 상품을 다시 추가하거나 요청하세요.";
+        "Your change was to a product that was removed from the order meanwhile, so there is nothing to save. If the \
+         product is still wanted, it has to be added again.",
+        "변경하신 상품이 그사이 주문에서 빠져 저장할 내용이 없습니다. 그 상품이 필요하면 다시 추가해야 합니다.";
     line_replaced:
         "A line that you changed was removed meanwhile, and its product was added again. Your change of that line cannot be applied.",
         "변경하신 줄이 그사이 주문에서 빠지고 같은 상품이 다시 추가되었습니다. 그 줄의 변경은 적용할 수 없습니다.";
     line_removed_rest:
         "One of the products that you changed was removed from the order meanwhile. The rest of your change can be saved; if the product is \
-         still wanted, add it again, or ask for it.",
-        "변경하신 상품 가운데 그사이 주문에서 빠진 것이 있습니다. 나머지 변경은 저장할 수 있습니다. 그 상품이 필요하면 다시 추가하거나 요청하세요.";
+         still wanted, it has to be added again.",
+        "변경하신 상품 가운데 그사이 주문에서 빠진 것이 있습니다. 나머지 변경은 저장할 수 있습니다. 그 상품이 필요하면 다시 추가해야 합니다.";
     untouched: "(not changed by you)", "(내가 바꾸지 않음)";
     opened_unknown:
         "What the order looked like when you opened it is not known any more, so only its present state and your \
@@ -83,8 +86,8 @@ texts! {
         "It is in the order already. Saving adds yours as a line of its own.",
         "이미 주문에 있는 상품입니다. 저장하면 내가 추가한 수량이 별도 항목으로 들어갑니다.";
     gone_line:
-        "This product is not in the order any more. If it is still wanted, add it again, or ask for it.",
-        "주문에서 빠진 상품입니다. 필요하면 다시 추가하거나 요청하세요.";
+        "This product is not in the order any more. If it is still wanted, it has to be added again.",
+        "주문에서 빠진 상품입니다. 필요하면 다시 추가해야 합니다.";
     gone_line_back:
         "This line was removed. Its product is in the order again, on another line: edit the order to change that.",
         "이 줄은 주문에서 빠졌습니다. 같은 상품이 다른 줄에 다시 들어 있으니, 바꾸려면 주문을 수정하세요.";

@@ -508,3 +508,27 @@ async fn a_line_whose_product_was_added_again_is_not_to_be_added_once_more() {
     compared.is(409).says("in the order again, on another line").says("its product was added again");
     assert!(!compared.text().contains("If it is still wanted"), "{}", compared.text());
 }
+
+#[tokio::test]
+async fn two_removals_that_would_leave_no_product_are_not_offered_together() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    const NO: &str = "2026-000290";
+    const SAVE: &str = "/orders/2026-000290/edit/save";
+    let lines = server.order(NO).await.0.lines().len();
+    let remove =
+        |form: Form, lines: &[usize]| lines.iter().fold(form, |form, line| form.with(&format!("remove-{line}"), "on"));
+    let lunch = remove(park.edit(NO).await.form(SAVE), &(2..=lines).collect::<Vec<_>>());
+    server.clock.advance(Duration::from_secs(400));
+    olivia.submit(remove(olivia.edit(NO).await.form(SAVE), &[1])).await.is(200);
+    let conflict = park.submit(lunch).await;
+    conflict.is(409).says("would leave no product");
+    assert!(
+        !conflict.html.contains("name=\"both\"") && !conflict.text().contains("both can be"),
+        "{}",
+        conflict.text()
+    );
+    park.submit(conflict.form(SAVE).with("quantity-2", "3")).await.is(200);
+    let left: Vec<_> = server.order(NO).await.0.lines().iter().map(OrderLine::line_no).collect();
+    assert_eq!(left, [2]);
+}
