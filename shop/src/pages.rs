@@ -127,6 +127,11 @@ pub fn signed_out(parts: &Parts) -> Response {
     problem::signed_out(Frame::bare(parts), &Fields::default())
 }
 
+/// The address of the sign-in page that leads on to `next`.
+pub(crate) fn sign_in_address(next: &str) -> String {
+    format!("/sign-in?{}", serde_urlencoded::to_string([("next", next)]).unwrap_or_default())
+}
+
 /// The response if the session of a request could not be read.
 pub fn unavailable(parts: &Parts) -> Response {
     problem::unavailable(Frame::bare(parts))

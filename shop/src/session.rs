@@ -56,9 +56,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
         }
         if matches!(parts.method, Method::GET | Method::HEAD) {
             let next = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-            let query = [("next", next)];
-            let query = serde_urlencoded::to_string(query).unwrap_or_default();
-            return Err(Redirect::to(&format!("/sign-in?{query}")).into_response());
+            return Err(Redirect::to(&pages::sign_in_address(next)).into_response());
         }
         Err(pages::signed_out(parts))
     }

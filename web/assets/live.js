@@ -13,8 +13,10 @@ const ALARM = 2; // One question without an answer need not alarm a person.
 
 /** Asks what is new about an element with `data-now`, and tells each other answer. */
 export function watch(element, hear = () => {}) {
-	const { now, left } = element.dataset;
+	const { now, left, person } = element.dataset;
 	if (!now) return;
+	// The page is this person's: its server answers nobody else.
+	const asked = person ? `${now}${now.includes("?") ? "&" : "?"}${new URLSearchParams({ person })}` : now;
 	const main = element.closest("main") ?? document.body;
 	const strip = main.querySelector("[data-tenure-live]");
 	const part = (name) => strip?.querySelector(`[data-tenure-live-${name}]`) ?? document.createElement("i");
@@ -91,7 +93,7 @@ export function watch(element, hear = () => {}) {
 		clearTimeout(timer);
 		if (document.hidden || isOver) return;
 		const headers = { ...HEADERS, ...(tag && { "if-none-match": tag }) };
-		answered(await request(now, "holders", { headers, cache: "no-store", signal: AbortSignal.timeout(WAIT_MS) }));
+		answered(await request(asked, "holders", { headers, cache: "no-store", signal: AbortSignal.timeout(WAIT_MS) }));
 		clearTimeout(timer);
 		const pause = performance.now() - changedAt < AWHILE_MS ? QUICK_MS : QUIET_MS;
 		timer = setTimeout(look, pause + Math.random() * JITTER_MS);

@@ -117,7 +117,7 @@ export function drop(draft, url) {
 /** Its text in words, a line for each field that has any. */
 export const words = ({ typed, labels = {} }) => {
 	const line = (label, value) => (value === true ? label : `${label}: ${value}`);
-	const lines = ([name, values]) => values.map((value, at) => value && line(labels[name]?.[at] ?? name, value));
+	const lines = ([name, values]) => values.map((value, at) => value && line(labels[name]?.[at] ?? labels[name]?.at(-1) ?? name, value));
 	return Object.entries(typed).flatMap(lines).filter(Boolean);
 };
 

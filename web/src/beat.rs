@@ -155,7 +155,8 @@ impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
             form: sent.form_id.parse().map_err(|_| wrong("form_id"))?,
             seen,
             want: sent.want,
-            idle: Duration::from_millis(sent.idle_ms),
+            // An input comes before the heartbeat that tells of it: see `verdict::free_at`.
+            idle: Duration::from_millis(sent.idle_ms.max(1)),
             instead_of: sent.instead_of,
             left: sent.left.map(|left| left.parse().map_err(|_| wrong("left"))).transpose()?,
         })

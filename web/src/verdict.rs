@@ -137,14 +137,15 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     }
 }
 
-/// Whether nothing is known to renew the lease: its form is silent, was left, or has sent no heartbeat yet, as a form without scripts never does.
+/// Whether nothing is known to renew the lease: its form is silent, was left, or has sent no heartbeat yet, as a form without scripts never
+/// does. A person who renews it there, with a button, does something in that moment; a heartbeat tells of an input before it.
 fn ends_by_itself(holder: &Holder) -> bool {
-    let is_new = holder.last_active == holder.since;
-    is_new || holder.presence() == Presence::Unreachable || holder.remaining <= PARTING_GRACE
+    let is_by_hand = holder.last_active == holder.last_input;
+    is_by_hand || holder.presence() == Presence::Unreachable || holder.remaining <= PARTING_GRACE
 }
 
 /// The time until a held lock is free, if its person does nothing more: its expiry if the form is silent, was left or has sent no heartbeat
-/// yet; while heartbeats arrive, the idle limit of the policy, and its absolute limit in any case.
+/// since it was renewed by hand; while heartbeats arrive, the idle limit of the policy, and its absolute limit in any case.
 ///
 /// Without an idle limit, and with heartbeats, that is the absolute limit: a form that is open keeps the lock until then. A lease that was
 /// resumed reaches it earlier.

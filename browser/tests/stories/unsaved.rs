@@ -374,3 +374,28 @@ async fn text_that_was_typed_after_a_save_without_an_answer_is_not_taken_for_sav
     assert!(minji.reads("[data-tenure-draft-said]").await.contains("Never arrived"));
     assert_eq!(minji.reads("dd.typed").await, "Saved");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_with_an_empty_row_is_not_offered_again_once_it_is_put_back() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    for row in [1, 2] {
+        for (field, text) in [("product", "Tea"), ("price", "100"), ("quantity", "3")] {
+            park.types(&format!("#new-{field}-{row}"), text).await;
+        }
+        park.clicks("[name=more]").await;
+        park.sees(&format!("#new-product-{}", row + 1)).await;
+    }
+    park.closes_this_tab_and_opens_another().await;
+    story.clock.advance(Duration::from_secs(400));
+    park.edits_the_order().await;
+    park.sees("[data-tenure-draft-restore]").await;
+    let offered = park.reads("[data-tenure-draft]").await;
+    assert!(!offered.contains("new-") && offered.contains("Product: Tea"), "{offered}");
+    park.clicks("[data-tenure-draft-restore]").await;
+    park.sees("#new-product-3").await;
+    assert_eq!(park.value("#new-product-2").await, "Tea");
+    assert!(!park.finds::<bool>("document.querySelector('[data-tenure-draft]').checkVisibility()").await);
+    assert_eq!(park.drafts().await, 1);
+}

@@ -447,3 +447,16 @@ async fn page_without_scripts_says_as_of_when() {
         assert!(park.reads(".as-of").await.starts_with("As of"), "{path}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_of_an_order_tells_nothing_of_another_person_who_signs_in_since() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    opens(&minji, &order(ORDER)).await;
+    minji.signs_in_in_another_tab("park").await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    minji.sees("main[data-live=signed-out]").await;
+    assert!(minji.reads("[data-tenure-live]").await.contains("You are signed out"));
+    assert!(!minji.reads("main").await.contains("You have been editing"));
+}

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::input::{Input, Kind, Mistake};
-use super::read::{new_line_id, new_lines};
+use super::read::{new_line_id, new_lines, new_rows};
 use crate::domain::{Order, OrderLine, ShippingInfo};
 use crate::texts::{Html, Lang, field_label};
 
@@ -71,8 +71,10 @@ pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields, base:
 /// The inputs of added lines: the typed ones, and an empty one if another is wanted, where the page begins then. Customers get
 /// none, because they do not set prices.
 pub(crate) fn new_line_inputs(style: Style<'_>, typed: &Fields) -> Vec<[Input; 3]> {
-    let mut rows = new_lines(typed);
-    if !style.readonly && !style.own && (rows.is_empty() || typed.has("more")) {
+    // An empty row stays in a form: the text of a draft has as many rows.
+    let mut rows = if style.readonly { new_lines(typed) } else { new_rows(typed).collect() };
+    let is_full = rows.last().is_none_or(|row| row[..2].concat().trim() != "");
+    if !style.readonly && !style.own && is_full && (rows.is_empty() || typed.has("more")) {
         rows.push([""; 3]);
     }
     let labels = [style.t.product(), style.t.price_in_won(), style.t.quantity()];

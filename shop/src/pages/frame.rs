@@ -177,10 +177,15 @@ impl Frame {
         decoded.into_iter().next().map(|(_, no)| no).filter(|no| !no.is_empty())
     }
 
-    /// The frame of a response to this form: the language switch sends the same form again.
+    /// The frame of a response to this form: the language switch sends the same form again, which then does nothing.
     pub(crate) fn answering(self, sent: &Fields) -> Frame {
         let other_language = format!("{}?lang={}", self.path, self.t.other().code());
         Frame { other_language, sent_again: Some(sent.again()), ..self }
+    }
+
+    /// Whether this request chose the language.
+    pub(crate) fn has_chosen(&self) -> bool {
+        self.chosen
     }
 
     /// The requested path.

@@ -47,7 +47,11 @@ impl FromRequestParts<Shop> for Asked {
     async fn from_request_parts(parts: &mut Parts, _: &Shop) -> Result<Asked, Problem> {
         let frame = Frame::bare(parts);
         let signed_out = || Problem::new(401, "session-expired", frame.t.signed_out_title()).action("sign-in");
-        let member = frame.member.clone().ok_or_else(signed_out)?;
+        // Nor does a page show anything to another person, who has signed in in this browser since.
+        let whose =
+            Query::<Pairs>::try_from_uri(&parts.uri).map(|Query(asked)| Fields::sent(asked)).unwrap_or_default();
+        let is_of = |member: &Member| whose.get("person").is_none_or(|person| person == member.id().as_str());
+        let member = frame.member.clone().filter(is_of).ok_or_else(signed_out)?;
         Ok(Asked { frame, member })
     }
 }

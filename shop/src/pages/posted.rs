@@ -56,6 +56,8 @@ impl FromRequest<Shop> for Posted {
             {
                 Err(problem::other_person(frame, &fields))
             }
+            // Only the language was to be switched, on the answer to a form that was refused: nothing is done because of that.
+            (Ok(_), Ok(fields)) if frame.has_chosen() => Err(problem::not_sent(frame, &fields)),
             (Ok(SignedIn(member)), Ok(fields)) => Ok(Posted { visit: Visit { frame, member }, fields, key, session }),
             (Err(_), sent) => Err(problem::signed_out(frame, &sent.unwrap_or_else(|(_, typed)| typed))),
             (Ok(_), Err((rejection, typed))) => Err(problem::form_refused(frame, &rejection, &typed)),

@@ -16,8 +16,8 @@ use super::fields::{Fields, NEW_LINE, SHIPPING};
 use super::frame::Frame;
 use super::icon::Icon;
 use super::input::Mistake;
-use super::order_url;
 use super::unsaved::Unsaved;
+use super::{order_url, sign_in_address};
 use crate::domain::{Invalid, Order, OrderError, OrderNo, Role};
 use crate::texts::{Html, Lang, field_label, left, line_of};
 
@@ -87,6 +87,14 @@ impl ProblemPage {
     pub(super) fn link(mut self, address: impl Into<String>, label: impl Into<Html>) -> Self {
         self.links.push(Link { address: address.into(), label: label.into(), in_new_tab: false });
         self
+    }
+
+    /// The order that the address is about, or the list: where it is, and the words of a link to it.
+    fn about(&self) -> (String, &'static str) {
+        match self.f.order().and_then(|no| OrderNo::new(&no).ok()) {
+            Some(no) => (order_url(&no), self.f.t.back_to_order()),
+            None => ("/orders".to_owned(), self.f.t.to_orders()),
+        }
     }
 
     /// Adds a button that sends the typed text to its address again, if there is any.
@@ -179,10 +187,23 @@ pub(super) fn typed(t: Lang, fields: &Fields, order: Option<&Order>) -> Vec<(Htm
 /// 401: a form of a person whose session has ended.
 pub(super) fn signed_out(frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
+    let page = ProblemPage::new(frame.state("OE-13"), t.signed_out_title());
+    if typed.is_blank() {
+        let next = sign_in_address(&page.about().0);
+        return page.say(t.signed_out_command()).link(next, t.sign_in()).answer(StatusCode::UNAUTHORIZED);
+    }
     // Without its cookies the browser gets another token, and what is sent with the one of before is shown once more.
-    let next = if frame.has_cookies { t.signed_out_next() } else { t.signed_out_next_without_cookies() };
-    let page = ProblemPage::new(frame.state("OE-13"), t.signed_out_title()).say(t.signed_out_what());
-    page.say(next).send_after_signing_in(typed).answer(StatusCode::UNAUTHORIZED)
+    let next = if page.f.has_cookies { t.signed_out_next() } else { t.signed_out_next_without_cookies() };
+    page.say(t.signed_out_what()).say(next).send_after_signing_in(typed).answer(StatusCode::UNAUTHORIZED)
+}
+
+/// 200: a form that was sent only to switch the language of the page before.
+pub(super) fn not_sent(frame: Frame, typed: &Fields) -> Response {
+    let t = frame.t;
+    let what = if typed.is_blank() { t.not_sent_command() } else { t.not_sent_text() };
+    let page = ProblemPage::new(frame.state("not-sent"), t.not_sent_title()).say(what).send_again(typed);
+    let (address, label) = page.about();
+    page.link(address, label).answer(StatusCode::OK)
 }
 
 /// 403, 400 or 413: a form that was refused as such.

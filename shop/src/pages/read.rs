@@ -1,5 +1,6 @@
 //! Parses a submitted form into values for the domain, or all its mistakes.
 
+use std::iter;
 use std::str::FromStr;
 
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
@@ -140,17 +141,16 @@ pub(super) fn new_line_id(at: usize, row: usize) -> String {
     format!("{}-{}", NEW_LINE[at], row + 1)
 }
 
+/// The rows for added lines, also the empty ones.
+pub(super) fn new_rows(typed: &Fields) -> impl Iterator<Item = [&str; 3]> {
+    let [products, prices, quantities] = NEW_LINE.map(|name| typed.all(name));
+    let rows = products.zip(prices).zip(quantities.chain(iter::repeat("")));
+    rows.map(|((product, price), quantity)| [product, price, quantity])
+}
+
 /// The added lines; a row without product and price is none.
 pub(super) fn new_lines(typed: &Fields) -> Vec<[&str; 3]> {
-    let [mut products, mut prices, mut quantities] = NEW_LINE.map(|name| typed.all(name));
-    let mut rows = Vec::new();
-    while let (Some(product), Some(price)) = (products.next(), prices.next()) {
-        let quantity = quantities.next().unwrap_or_default();
-        if !product.trim().is_empty() || !price.trim().is_empty() {
-            rows.push([product, price, quantity]);
-        }
-    }
-    rows
+    new_rows(typed).filter(|[product, price, _]| !product.trim().is_empty() || !price.trim().is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -205,6 +205,7 @@ impl Listed {
             placed_at: value::<Timestamp>("placed_at", Value::Timestamp(self.placed_at))?,
             version: Version::new(self.version).map_err(DatabaseError::other)?,
             editing: None,
+            has_text: false,
         })
     }
 }

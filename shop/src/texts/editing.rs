@@ -103,8 +103,8 @@ texts! {
         "Nothing was saved, and nothing that you typed is lost: it is all below.",
         "저장하지 않았지만 입력한 내용은 아래에 모두 남아 있습니다.";
     lost_lapsed(time):
-        "Your editing ended at {time}: its page was closed, or could not be reached.",
-        "{time}에 편집이 끝났습니다. 양식을 닫았거나 연결이 끊겼습니다.";
+        "Your time to edit ended at {time}.",
+        "{time}에 편집 시간이 끝났습니다.";
     lost_idle(time):
         "At {time} your editing ended, because nothing had been typed for 15 minutes.",
         "15분 동안 입력이 없어 {time}에 편집이 끝났습니다.";

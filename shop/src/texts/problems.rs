@@ -21,8 +21,19 @@ texts! {
     signed_out_next_without_cookies:
         "Sign in again in a new tab, then come back here and send it again. The browser's cookies are gone, so the shop asks once more before it saves.",
         "새 탭에서 다시 로그인한 뒤, 여기로 돌아와 다시 보내세요. 브라우저의 쿠키가 지워졌으므로, 저장하기 전에 한 번 더 확인합니다.";
+    signed_out_command:
+        "You were not signed in any more when this arrived, so nothing was done. Sign in, then look again before you go on.",
+        "요청이 도착했을 때 로그인이 풀려 있어 아무것도 처리하지 않았습니다. 로그인한 뒤 다시 확인하고 진행하세요.";
     send_again: "Send it again", "다시 보내기";
     sign_in_new_tab: "Sign in (new tab)", "로그인(새 탭)";
+
+    not_sent_title: "Nothing was sent", "보내지 않았습니다";
+    not_sent_text:
+        "Only the language was switched. What you typed is still here, and is not saved: send it again when you are ready.",
+        "언어만 바꾸었습니다. 입력한 내용은 그대로 있으며 아직 저장되지 않았습니다. 준비되면 다시 보내세요.";
+    not_sent_command:
+        "Only the language was switched; nothing else was done. If you still want it, start again from the page before.",
+        "언어만 바꾸었으며 다른 일은 하지 않았습니다. 계속하려면 이전 페이지에서 다시 시작하세요.";
 
     csrf_title: "This form is from another session", "다른 세션에서 연 양식입니다";
     csrf_what:
@@ -128,8 +139,8 @@ texts! {
     save_now: "Save now", "지금 저장";
     already_saved_title(no): "Order {no}: this form was already saved", "주문 {no}: 이미 저장된 양식입니다";
     already_saved_what:
-        "What you sent is in the order. To change more, open it again.",
-        "입력한 내용은 주문에 저장되어 있습니다. 더 바꾸려면 주문을 다시 여세요.";
+        "What you sent was saved. To change more, open the order again.",
+        "보내신 내용은 저장되었습니다. 더 바꾸려면 주문을 다시 여세요.";
     saved_since:
         "You went on from here, and saved. Below is what you had sent before that.",
         "여기서 이어서 저장했습니다. 그 전에 보낸 내용은 아래에 있습니다.";

@@ -100,11 +100,11 @@ texts! {
         "We do not know yet whether it was saved. What you typed is kept here, this page asks again by itself, and nothing is saved twice.",
         "저장되었는지 아직 알 수 없습니다. 입력한 내용은 그대로 있으며, 이 페이지가 다시 확인합니다. 두 번 저장되지 않습니다.";
     js_unsent:
-        "No connection, so it is not saved yet. What you typed is kept here, and is sent when the connection is back.",
-        "연결이 끊겨 아직 저장하지 못했습니다. 입력한 내용은 그대로 있으며, 연결되면 다시 보냅니다.";
+        "No connection yet. What you typed is kept here, and is sent when the connection is back.",
+        "연결이 끊겨 아직 보내지 못했습니다. 입력한 내용은 그대로 있으며, 연결되면 다시 보냅니다.";
     js_busy:
-        "The shop is busy, so it is not saved yet. What you typed is kept here, and is sent again in a moment.",
-        "요청이 몰려 아직 저장하지 못했습니다. 입력한 내용은 그대로 있으며, 잠시 후 다시 보냅니다.";
+        "The shop is busy. What you typed is kept here, and is sent again in a moment.",
+        "요청이 몰려 아직 처리하지 못했습니다. 입력한 내용은 그대로 있으며, 잠시 후 다시 보냅니다.";
     hour_cycle: "h23", "h12";
     js_more:
         "Saved. What you typed after that is not saved yet.",

@@ -87,6 +87,8 @@ pub struct OrderRow {
     pub version: Version,
     /// The person who is editing it.
     pub editing: Option<Holder>,
+    /// Whether the shop keeps text of the viewer about it that was not saved.
+    pub has_text: bool,
 }
 
 /// An order with its related data.
@@ -115,12 +117,25 @@ impl OrderView {
     }
 }
 
+/// The numbers of the orders of this kind; `None`: all. `unsaved` are those of which the shop keeps text.
+fn among(viewer: &Member, filter: &OrderFilter, held: &[Holder], unsaved: &[String]) -> Option<Vec<String>> {
+    let of = |holder: &Holder| holder.key.id().to_owned();
+    let is_own = |holder: &&Holder| holder.owner.id == viewer.id().as_str();
+    let drafts = filter.drafts.iter().take(MOST_DRAFTS).map(ToString::to_string);
+    match filter.only? {
+        Only::Edited => Some(held.iter().map(of).collect()),
+        Only::Mine => Some(held.iter().filter(is_own).map(of).collect()),
+        Only::Drafts => Some(unsaved.iter().cloned().chain(drafts).collect()),
+    }
+}
+
 impl Shop {
     /// A page of the orders that this member may see.
     pub async fn orders(&self, viewer: &Member, filter: &OrderFilter) -> Result<OrderPage, Refusal> {
         let held = self.locks.list().of_type("Order").limit(LEASES_SHOWN).run().await?.items;
         let held: Vec<Holder> = held.into_iter().map(|listed| listed.holder).collect();
-        let among = self.among(viewer, filter, &held).await?;
+        let unsaved: Vec<_> = self.unsaved(viewer).await?.into_iter().map(|text| text.about).collect();
+        let among = among(viewer, filter, &held, &unsaved);
         let asked = Asked {
             orderer: (!viewer.is_operator()).then(|| viewer.id().as_str()),
             state: filter.state.map(OrderState::code),
@@ -134,30 +149,9 @@ impl Shop {
         let mut rows = storage::list_orders(&self.db, &asked, PAGE_SIZE, (page - 1) * PAGE_SIZE).await?;
         for row in &mut rows {
             row.editing = held.iter().find(|holder| holder.key.id() == row.no.as_str()).cloned();
+            row.has_text = unsaved.iter().any(|about| about == row.no.as_str());
         }
         Ok(OrderPage { rows, page, pages, total })
-    }
-
-    /// The numbers of the orders of this kind; `None`: all.
-    async fn among(
-        &self,
-        viewer: &Member,
-        filter: &OrderFilter,
-        held: &[Holder],
-    ) -> Result<Option<Vec<String>>, Refusal> {
-        let of = |holder: &Holder| holder.key.id().to_owned();
-        Ok(match filter.only {
-            None => None,
-            Some(Only::Edited) => Some(held.iter().map(of).collect()),
-            Some(Only::Mine) => {
-                Some(held.iter().filter(|holder| holder.owner.id == viewer.id().as_str()).map(of).collect())
-            }
-            Some(Only::Drafts) => {
-                let mut numbers: Vec<_> = self.unsaved(viewer).await?.into_iter().map(|text| text.about).collect();
-                numbers.extend(filter.drafts.iter().take(MOST_DRAFTS).map(ToString::to_string));
-                Some(numbers)
-            }
-        })
     }
 
     /// One order, if this member may see it.

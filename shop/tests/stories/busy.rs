@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use shop::domain::{Order, OrderNo};
+use shop::seed::DEMO_PASSWORD;
 use tenure::{LockMode, Repository, Wait};
 
 use super::support::{Browser, ORDER, Server};
@@ -107,10 +108,55 @@ async fn form_response_can_switch_language_with_its_text() {
     let page = server.browser().submit(korean).await;
     assert!(page.is(401).says("문 앞에").html.contains("<html lang=\"ko\""), "{}", page.html);
     assert!(page.html.contains("<h1>로그아웃되었습니다 – 주문 2026-000300</h1>"), "{}", page.html);
+    // Signed in again, it still only switches the language.
+    let again = server.browser();
+    let signs_in = again.get("/sign-in").await.form("/sign-in").with("login", "park").with("password", DEMO_PASSWORD);
+    again.submit(signs_in).await.is(200);
+    let csrf = again.get(SHIPPING).await.form(SHIPPING).value("csrf").to_owned();
+    let page = again.submit(refused.form(&format!("{SHIPPING}?lang=ko")).with("csrf", &csrf)).await;
+    assert_eq!(page.is(200).says("문 앞에").says("아직 저장되지 않았습니다").state(), "not-sent");
+    assert_eq!(server.order(ORDER).await.1, 1);
+    again.submit(page.form(SHIPPING)).await.is(200);
+    assert_eq!(server.order(ORDER).await.0.shipping().message(), "문 앞에");
     // Also if another try would not help.
     let foreign =
         park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에").with("version", "v1.0123456789abcdef");
     let refused = park.submit(foreign).await;
     let korean = park.submit(refused.is(400).form(&format!("{SHIPPING}?lang=ko"))).await;
-    assert!(korean.is(400).says("문 앞에").html.contains("<html lang=\"ko\""), "{}", korean.html);
+    assert!(korean.is(200).says("문 앞에").html.contains("<html lang=\"ko\""), "{}", korean.html);
+}
+
+#[tokio::test]
+async fn language_switch_on_a_refused_command_does_nothing_else() {
+    let server = Server::start().await;
+    let before = server.sign_in("park").await;
+    let (order, locks) = (before.open(ORDER).await, "/locks/break");
+    before.edit("2026-000290").await;
+    let end = before.get("/locks").await.form(locks).with("reason", "urgent");
+    let commands = ["start-shipping", "cancel"].map(|command| order.form(&format!("/orders/{ORDER}/{command}")));
+    // Another session of the same person, as after all cookies were deleted.
+    let park = server.sign_in("park").await;
+    for command in commands.into_iter().chain([end]) {
+        let switch = format!("{}?lang=ko", command.action);
+        let refused = park.submit(command).await;
+        assert_eq!(refused.is(403).state(), "csrf-failed");
+        assert_eq!(park.submit(refused.form(&switch)).await.is(200).says("언어만 바꾸었").state(), "not-sent");
+        park.get("/orders?lang=en").await.is(200);
+    }
+    assert_eq!((server.order(ORDER).await.1, server.held().await.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn command_of_a_session_that_has_ended_speaks_of_no_text() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let command = park.open(ORDER).await.form(&format!("/orders/{ORDER}/cancel"));
+    let page = server.browser().submit(command).await;
+    assert_eq!(page.is(401).says("nothing was done").state(), "OE-13");
+    assert!(
+        !page.text().contains("typed") && page.html.contains("/sign-in?next=%2Forders%2F2026-000300"),
+        "{}",
+        page.html
+    );
+    assert_eq!(server.order(ORDER).await.1, 1);
 }

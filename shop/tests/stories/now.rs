@@ -463,3 +463,16 @@ async fn script_is_answered_in_the_language_of_its_page() {
         assert!(page.html.contains("lang=\"ko\""), "a page follows the choice");
     }
 }
+
+#[tokio::test]
+async fn page_of_one_person_is_answered_to_no_other() {
+    let server = Server::start().await;
+    let (lee, park) = (server.sign_in("lee").await, server.sign_in("park").await);
+    let pages = [format!("{NOW}?page=order&v=1"), "/now/orders?o=1.2026-000300".to_owned(), "/now/locks?l=".to_owned()];
+    for page in pages {
+        let of = |person: &str| format!("{page}&person={person}");
+        assert_eq!(asks(&park, &of("park"), "").await.0, 200, "{page}");
+        assert_eq!(asks(&park, &of("lee"), "").await.0, 401, "{page}");
+        assert_eq!(asks(&lee, &of("park"), "").await.0, 401, "{page}");
+    }
+}

@@ -388,7 +388,7 @@ async fn the_table() {
 async fn held_lock_is_free_at_its_idle_limit_or_without_heartbeats() {
     let (minute, new) = (Duration::from_secs(60), held_by_kim().await);
     let mut holder = new.clone();
-    holder.last_active = new.since + minute;
+    (holder.last_active, holder.last_input) = (new.since + minute, new.since);
     let but = |change: &dyn Fn(&mut Holder)| {
         let mut holder = holder.clone();
         change(&mut holder);
@@ -413,13 +413,14 @@ async fn moment_in_which_a_held_lock_is_free_is_the_time_that_is_left() {
     let policy = LockPolicy::exclusive().absolute_limit(of(7_200)).unwrap().idle_limit(of(900)).unwrap();
     let begun = held_by_kim().await;
     for (active, input, silent, remaining, free) in [
-        (600, 600, 30, 270, 870),    // Its idle limit,
+        (600, 590, 30, 270, 860),    // Its idle limit,
         (7_100, 7_000, 40, 260, 60), // or its absolute one.
-        (600, 600, 180, 120, 120),   // No heartbeats arrive.
-        (600, 600, 1, 9, 9),         // Its page was left,
-        (600, 600, 1, 10, 10),       // just now,
-        (600, 600, 1, 11, 899),      // or was not.
+        (600, 590, 180, 120, 120),   // No heartbeats arrive.
+        (600, 590, 1, 9, 9),         // Its page was left,
+        (600, 590, 1, 10, 10),       // just now,
+        (600, 590, 1, 11, 889),      // or was not.
         (0, 0, 30, 270, 270),        // No heartbeat yet.
+        (600, 600, 30, 270, 270),    // Renewed by hand.
     ] {
         let mut holder = begun.clone();
         (holder.last_active, holder.last_input) = (holder.since + of(active), holder.since + of(input));
