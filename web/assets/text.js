@@ -28,14 +28,17 @@ const isTick = ({ type }) => /checkbox|radio/.test(type);
 const chosen = (field, is) => Array.from(field.options).filter((option) => option[is]).map(({ value }) => value);
 const now = (field) => (field.options ? chosen(field, "selected") : isTick(field) ? field.checked : field.value);
 
-/** What was saved from this page, by field; and what an editor's hidden field had at first, because it forgets that. */
+/** What was saved from this page, by field. */
 const saved = new WeakMap();
-for (const field of document.querySelectorAll("input[type=hidden][data-tenure-text]:not([data-base])")) saved.set(field, field.value);
+/** What an editor's hidden field had at first, because it forgets that. */
+const first = new WeakMap();
+for (const field of document.querySelectorAll("input[type=hidden][data-tenure-text]")) first.set(field, field.value);
 
-const rendered = (field) => (field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue);
+const rendered = (field) =>
+	first.get(field) ?? (field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue);
 
-/** Nobody typed here: the server has this text. Of an editor's hidden field that is not known. */
-const isAsRendered = (form) => fields(form).every((field) => field.type !== "hidden" && `${now(field)}` === `${rendered(field)}`);
+/** Nobody typed here: the server has this text. */
+const isAsRendered = (form) => fields(form).every((field) => `${now(field)}` === `${rendered(field)}`);
 
 /** The aggregate's value: the rendered value, unless the page was rendered with other text (then data-base has it). */
 function base(field) {
@@ -70,10 +73,13 @@ export const values = (form) => read(form, now);
 /** How a field is named where its text is shown without it. */
 const label = ({ name, dataset, labels }) => dataset.label ?? labels?.[0]?.textContent.trim() ?? name;
 
-/** The typed text: only the fields that differ from the aggregate. */
+/**
+ * The typed text: only the fields that differ from the aggregate, or from what the page was rendered with. So a field that has the
+ * aggregate's value again is part of it, if the page was rendered with other text.
+ */
 export function typed(form) {
-	const [before, after] = [read(form, base), values(form)];
-	const changed = Object.entries(after).filter(([name, value]) => `${value}` !== `${before[name]}`);
+	const [before, drawn, after] = [read(form, base), read(form, (field) => saved.get(field) ?? rendered(field)), values(form)];
+	const changed = Object.entries(after).filter(([name, value]) => [before, drawn].some((at) => `${value}` !== `${at[name]}`));
 	return changed.length > 0 && Object.fromEntries(changed);
 }
 
@@ -114,25 +120,27 @@ export function drop(draft, url) {
 	return dropped;
 }
 
-/** Its text in words, a line for each field that has any. */
-export const words = ({ typed, labels = {} }) => {
-	const line = (label, value) => (value === true ? label : `${label}: ${value}`);
-	const lines = ([name, values]) => values.map((value, at) => value && line(labels[name]?.[at] ?? labels[name]?.at(-1) ?? name, value));
-	return Object.entries(typed).flatMap(lines).filter(Boolean);
-};
+/** Its text in words, a line for each field that has another value than before; if none has, for each that has any. */
+export function words({ typed, base = {}, labels = {} }, shorten = (value) => value) {
+	const all = Object.entries(typed).flatMap(([name, values]) => values.map((value, at) => ({ name, at, value, before: base[name]?.[at] ?? "" })));
+	const some = all.filter(({ value }) => value);
+	const other = some.filter(({ value, before }) => `${value}` !== `${before}`);
+	const label = ({ name, at }) => labels[name]?.[at] ?? labels[name]?.at(-1) ?? name;
+	const line = (field) => (field.value === true ? label(field) : `${label(field)}: ${shorten(field.value, field.before)}`);
+	return (other.length ? other : some).map(line);
+}
 
 /** A text from its first change on, if that comes late. */
 function changed(value, before) {
 	if (typeof value !== "string") return value;
-	const [now, then] = [Array.from(value), Array.from(`${before ?? ""}`)];
+	const [now, then] = [Array.from(value), Array.from(`${before}`)];
 	const at = now.findIndex((letter, i) => letter !== then[i]);
 	return at > BEGINNING / 4 ? `…${now.slice(at - BEGINNING / 8).join("")}` : value;
 }
 
 /** The beginning of it, in one line. */
-export function beginning({ typed, base = {}, labels }) {
-	const change = ([name, values]) => [name, values.map((value, at) => changed(value, base[name]?.[at]))];
-	const text = Array.from(words({ typed: Object.fromEntries(Object.entries(typed).map(change)), labels }).join(", ") || "–");
+export function beginning(draft) {
+	const text = Array.from(words(draft, changed).join(", ") || "–");
 	return text.length > BEGINNING ? `${text.slice(0, BEGINNING).join("")}…` : text.join("");
 }
 

@@ -399,3 +399,43 @@ async fn text_with_an_empty_row_is_not_offered_again_once_it_is_put_back() {
     assert!(!park.finds::<bool>("document.querySelector('[data-tenure-draft]').checkVisibility()").await);
     assert_eq!(park.drafts().await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_taken_back_after_a_refusal_does_not_return() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    let before = story.order().await.shipping().message().to_owned();
+    is_refused(&minji, "Leave it outside").await;
+    minji.types("[name=message]", &before).await;
+    // The mistake stays: the only change is that the message is as it was.
+    minji.reloads().await;
+    assert_eq!((minji.value("[name=message]").await, minji.drafts().await), (before.clone(), 1));
+    minji.types("[name='address.postal_code']", "04524").await;
+    minji.reloads().await;
+    assert_eq!(minji.value("[name=message]").await, before);
+    super::saves(&minji).await;
+    let order = story.order().await;
+    assert_eq!((order.shipping().message(), order.shipping().address().postal_code.as_str()), (&*before, "04524"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn product_that_is_kept_after_all_is_not_removed_by_a_reload() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    let lines = story.order().await.lines().len();
+    park.clicks("label:has([name=remove-1])").await;
+    park.types("[name=new-product]", "Ghost").await;
+    park.types("[name=new-price]", "abc").await;
+    park.clicks("[data-tenure-action=save]").await;
+    park.sees("main[data-state=OE-17]").await;
+    park.clicks("label:has([name=remove-1])").await;
+    park.types("[name=new-product]", "").await;
+    park.types("[name=new-price]", "").await;
+    park.types("[name=quantity-1]", "5").await;
+    park.reloads().await;
+    park.sees("form[data-tenure-state=held]").await;
+    super::saves(&park).await;
+    let order = story.order().await;
+    assert_eq!((order.lines().len(), order.lines()[0].line_no(), order.lines()[0].quantity()), (lines, 1, 5));
+}

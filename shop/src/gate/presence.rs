@@ -1,5 +1,5 @@
-//! The last use of sessions, beside the database: so that the row of a session is written once every few
-//! minutes and not at every request, and a session continues while the database cannot be written.
+//! The last use of sessions, beside the database: so that the row of a session is written once a minute
+//! and not at every request, and a session continues while the database cannot be written.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

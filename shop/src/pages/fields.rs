@@ -184,12 +184,18 @@ impl Fields {
     /// These fields, completed by the kept ones of the form.
     pub(crate) fn over(mut self, kept: Pairs) -> Fields {
         let kept = Fields(kept);
-        let version = kept.get("version").map(|version| ("version".to_owned(), version.to_owned()));
+        let of_page = ["version", "text-of"].map(|name| Some((name.to_owned(), kept.get(name)?.to_owned())));
         let decided = |name: &str| {
             let line = name.strip_prefix("remove-").and_then(|line| line.parse().ok());
             self.has(name) || line.is_some_and(|line| self.has(&quantity(line)))
         };
-        let rest: Pairs = kept.carried().0.into_iter().chain(version).filter(|(name, _)| !decided(name)).collect();
+        let rest: Pairs = kept
+            .carried()
+            .0
+            .into_iter()
+            .chain(of_page.into_iter().flatten())
+            .filter(|(name, _)| !decided(name))
+            .collect();
         self.0.extend(rest);
         self
     }

@@ -183,6 +183,11 @@ impl Frame {
         Frame { other_language, sent_again: Some(sent.again()), ..self }
     }
 
+    /// The frame of a response that has a form to fill in: a language switch would drop what is typed into it.
+    pub(crate) fn without_switch(self) -> Frame {
+        Frame { other_language: String::new(), sent_again: None, ..self }
+    }
+
     /// Whether this request chose the language.
     pub(crate) fn has_chosen(&self) -> bool {
         self.chosen

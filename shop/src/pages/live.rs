@@ -254,6 +254,11 @@ pub(super) fn lease(f: &Frame, shop: &Shop, holder: Option<&Holder>) -> [Html; 2
     [Html::trusted(who), Html::trusted(f.at(free).to_string())]
 }
 
+/// How many leases there are, or how many of those on the page, if it is not all.
+pub(super) fn count(f: &Frame, is_part: bool, count: usize) -> Html {
+    if is_part { f.t.locks_on_this_page(count) } else { f.t.locks_count(count) }
+}
+
 /// That more was opened than the console, or the list of what is edited, shows.
 pub(super) fn more_opened(f: &Frame, count: usize) -> Html {
     match count {

@@ -206,6 +206,10 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         Ok(view) => view,
         Err(refusal) => return refusal::plain(frame, refusal),
     };
+    // Its end frees nothing any more.
+    if let Some(error) = view.order.frozen() {
+        return problem::order_refuses(frame, attempt.no, Some(&view.order), &error, attempt.fields);
+    }
     let (is_me, holder) = (frame.is_me(&holder.owner), frame.sees(holder));
     let words = Words::new(&frame, shop, attempt.what, attempt.no, &holder);
     let free_in = shop.free_in(&holder);

@@ -234,10 +234,12 @@ pub(super) async fn locks(
             told = told.slot(format!("who {at}"), who).slot(format!("left {at}"), left);
         }
         let kind = query.iter().find(|(name, _)| name == "type").map(|(_, kind)| kind.as_str());
-        let of_kind = held.all.iter().filter(|holder| kind.is_none_or(|kind| kind == holder.key.kind()));
+        let of_kind = || held.all.iter().filter(|holder| kind.is_none_or(|kind| kind == holder.key.kind()));
         // A page that is not the last one does not show all.
         let is_part = query.iter().any(|(name, _)| name == "part");
-        let new = if is_part { 0 } else { of_kind.filter(|holder| !is_shown(holder)).count() };
+        let new = if is_part { 0 } else { of_kind().filter(|holder| !is_shown(holder)).count() };
+        let count = if is_part { of_kind().filter(is_shown).count() } else { of_kind().count() };
+        let told = told.slot("count", live::count(&f, is_part, count));
         Ok(told.slot("changed", live::more_opened(&f, new)))
     };
     answer_page(&f, told.await, &headers)

@@ -223,7 +223,7 @@ pub(super) async fn receive(State(shop): State<Shop>, form: Posted) -> Answer {
     };
     let worst = refused.iter().map(|(_, why)| (why.state, why.status)).max();
     let (state, status) = worst.unwrap_or(("ST-4", StatusCode::UNPROCESSABLE_ENTITY));
-    let mut page = StockPage::new(frame.state(state), products, refused);
+    let mut page = StockPage::new(frame.state(state).without_switch(), products, refused);
     page.notice = match (received.is_empty(), page.mistakes.is_empty()) {
         (true, true) => (t.nothing_received(), ""),
         (true, false) => (t.nothing_received(), t.not_received_is_here()),

@@ -13,8 +13,8 @@ texts! {
 
     signed_out_title: "You are signed out", "로그아웃되었습니다";
     signed_out_what:
-        "You were not signed in any more when this form arrived, so nothing was saved. What you typed is still here.",
-        "양식이 도착했을 때 로그인이 풀려 있어서 저장하지 않았습니다. 입력한 내용은 그대로 있습니다.";
+        "You were not signed in any more when this form arrived, so it was not accepted. What you typed is still here.",
+        "양식이 도착했을 때 로그인이 풀려 있어서 받지 않았습니다. 입력한 내용은 그대로 있습니다.";
     signed_out_next:
         "Sign in again in a new tab, then come back here and send it again.",
         "새 탭에서 다시 로그인한 뒤, 여기로 돌아와 다시 보내세요.";
@@ -29,8 +29,8 @@ texts! {
 
     not_sent_title: "Nothing was sent", "보내지 않았습니다";
     not_sent_text:
-        "Only the language was switched. What you typed is still here, and is not saved: send it again when you are ready.",
-        "언어만 바꾸었습니다. 입력한 내용은 그대로 있으며 아직 저장되지 않았습니다. 준비되면 다시 보내세요.";
+        "Only the language was switched. What you typed is still here: send it again when you are ready.",
+        "언어만 바꾸었습니다. 입력한 내용은 그대로 있으니 준비되면 다시 보내세요.";
     not_sent_command:
         "Only the language was switched; nothing else was done. If you still want it, start again from the page before.",
         "언어만 바꾸었으며 다른 일은 하지 않았습니다. 계속하려면 이전 페이지에서 다시 시작하세요.";

@@ -1,8 +1,8 @@
 //! Sessions: the signed-in members, their browsers, and the end of each session.
 //!
 //! Sign-in inserts a row, which is only shortened after that: no request restores an ended session. A session
-//! ends twelve hours after sign-in at the latest, and two hours after its last use. Its use is written once in
-//! five minutes, concurrently with the response; if it cannot be written (a full disk, a long transaction of another
+//! ends twelve hours after sign-in at the latest, and two hours after its last use. Its use is written once a
+//! minute, concurrently with the response; if it cannot be written (a full disk, a long transaction of another
 //! process), this process remembers it. So pages stay readable, and sessions continue.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ const LONGEST: i64 = 12 * 60 * 60;
 /// The maximum time without activity. Heartbeats of open forms are no activity.
 const IDLE: i64 = 2 * 60 * 60;
 /// The precision of the last use.
-const EXACTLY: i64 = 5 * 60;
+const EXACTLY: i64 = 60;
 /// No request waits for it, so its own wait is short.
 const WRITTEN_WITHIN: Wait = Wait::Within(Duration::from_secs(1));
 

@@ -114,7 +114,7 @@ async fn form_response_can_switch_language_with_its_text() {
     again.submit(signs_in).await.is(200);
     let csrf = again.get(SHIPPING).await.form(SHIPPING).value("csrf").to_owned();
     let page = again.submit(refused.form(&format!("{SHIPPING}?lang=ko")).with("csrf", &csrf)).await;
-    assert_eq!(page.is(200).says("문 앞에").says("아직 저장되지 않았습니다").state(), "not-sent");
+    assert_eq!(page.is(200).says("문 앞에").says("언어만 바꾸었습니다").state(), "not-sent");
     assert_eq!(server.order(ORDER).await.1, 1);
     again.submit(page.form(SHIPPING)).await.is(200);
     assert_eq!(server.order(ORDER).await.0.shipping().message(), "문 앞에");

@@ -316,3 +316,38 @@ async fn text_on_an_older_version_is_compared_with_what_it_was_typed_on() {
         minji.submit(back.form(LEAVE)).await.is(200);
     }
 }
+
+#[tokio::test]
+async fn text_that_is_moved_here_after_editing_again_is_saved_with_its_form() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let here = minji.edit(ORDER).await;
+    let move_here = "/orders/2026-000300/edit/move-here";
+    let there = minji.submit(minji.edit(ORDER).await.form(move_here)).await;
+    assert_eq!(there.is(200).state(), "OE-1");
+    let elsewhere = minji.submit(here.press(SAVE, "next-form").with("message", "typed here")).await;
+    assert_eq!(elsewhere.is(423).says("typed here").state(), "LP-16");
+    let moved = minji.submit(elsewhere.form(move_here)).await.is(200).form(SAVE);
+    assert_eq!(moved.value("message"), "typed here");
+    minji.submit(moved).await.is(200);
+    assert!(!minji.open(ORDER).await.text().contains("was not saved"));
+}
+
+#[tokio::test]
+async fn nobody_waits_for_the_lock_of_an_order_that_was_shipped_or_cancelled_anyway() {
+    const CANCEL: &str = "/orders/2026-000300/cancel";
+    const SHIPPING: &str = "/orders/2026-000300/shipping";
+    for (done, late) in [(START, CANCEL), (CANCEL, START)] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        minji.edit(ORDER).await.is(200);
+        let (page, form) = (park.open(ORDER).await, park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에"));
+        let late = page.form(late);
+        park.submit(park.submit(page.form(done)).await.form(done)).await.is(200);
+        assert_eq!(server.held().await.len(), 1, "her page has not asked since");
+        for late in [late, form] {
+            let refused = park.submit(late).await;
+            assert_eq!(refused.is(409).state(), "OE-15", "{}", refused.text());
+        }
+    }
+}

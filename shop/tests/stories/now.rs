@@ -284,9 +284,14 @@ async fn the_console_is_told_what_ended_and_what_began() {
     let told = asks(&park, asked, "").await.2;
     assert!(told["slots"]["who 0"].as_str().unwrap().contains("last input"), "{told}");
     park.submit(park.open(ORDER).await.form("/orders/2026-000300/note/edit")).await.is(200);
-    assert!(asks(&park, asked, "").await.2["slots"]["changed"].as_str().unwrap().contains("One more was opened"));
+    let told = asks(&park, asked, "").await.2;
+    assert!(told["slots"]["changed"].as_str().unwrap().contains("One more was opened"));
+    assert_eq!(told["slots"]["count"], "2 locks");
     minji.submit(form.with("message", "문 앞에")).await.is(200);
-    assert!(asks(&park, asked, "").await.2["slots"]["who 0"].as_str().unwrap().contains("Ended"));
+    let told = asks(&park, asked, "").await.2;
+    assert!(told["slots"]["who 0"].as_str().unwrap().contains("Ended"));
+    assert_eq!(told["slots"]["count"], "1 lock");
+    assert_eq!(asks(&park, &format!("{asked}&part="), "").await.2["slots"]["count"], "0 on this page");
 }
 
 #[tokio::test]

@@ -205,6 +205,8 @@ async fn refused_row_keeps_its_text_and_the_others_are_received_once() {
         ("ST-4".into(), "".into(), "많이".into())
     );
     assert_eq!(left(&server).await, [15, 5]);
+    // It has no language switch, which would send what was received again, and drop what is typed here.
+    assert!(!refused.html.contains("lang=ko"), "{}", refused.html);
     // Back, and the same again: as before, and nothing is added.
     let again = park.submit(first.clone()).await;
     again.is(422);
