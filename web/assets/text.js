@@ -120,6 +120,9 @@ export function drop(draft, url) {
 	return dropped;
 }
 
+/** Whether anything in it is other than before: not if a page was rendered with refused text, and that was taken back. */
+export const isOther = ({ typed, base = {} }) => Object.entries(typed).some(([name, values]) => `${values}` !== `${base[name]}`);
+
 /** Its text in words, a line for each field that has another value than before; if none has, for each that has any. */
 export function words({ typed, base = {}, labels = {} }, shorten = (value) => value) {
 	const all = Object.entries(typed).flatMap(([name, values]) => values.map((value, at) => ({ name, at, value, before: base[name]?.[at] ?? "" })));
@@ -299,7 +302,11 @@ export function keepText(element, onWrite, onKeep) {
 		// The restored text is removed again; other typed text stays.
 		const before = read(form, base);
 		const draft = offered();
-		if (isShown(draft)) each(form, Object.fromEntries(Object.keys(draft.typed).map((name) => [name, before[name]])), write);
+		if (isShown(draft)) {
+			each(form, Object.fromEntries(Object.keys(draft.typed).map((name) => [name, before[name]])), write);
+			for (const said of document.querySelectorAll("[data-tenure-drawn], [data-tenure-refused]")) said.hidden = true;
+			for (const field of fields(form)) field.ariaInvalid = null;
+		}
 		const dropped = drop(draft, form.dataset.text);
 		save();
 		show("dropped", dropped);

@@ -138,11 +138,12 @@ async fn draft_of_a_shipped_order_is_shown_on_its_page() {
         minji.goes_to(SHIPPING).await;
         minji.types("[name=message]", "Ring twice").await;
         minji.goes_to("/orders").await;
+        story.until_remaining("the parting", |left| left <= Duration::from_secs(10)).await;
         story.clock.advance(Duration::from_secs(11));
         let park = story.person("park").await;
         park.goes_to(&format!("/orders/{ORDER}")).await;
         park.clicks("form[action='/orders/2026-000300/start-shipping'] button").await;
-        park.sees("[role=status]").await;
+        park.sees(".flash").await;
         minji.goes_to(SHIPPING).await;
         minji.sees("[data-tenure-kept]").await;
         assert_eq!(minji.path().await, format!("/orders/{ORDER}"));

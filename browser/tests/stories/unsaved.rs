@@ -439,3 +439,33 @@ async fn product_that_is_kept_after_all_is_not_removed_by_a_reload() {
     let order = story.order().await;
     assert_eq!((order.lines().len(), order.lines()[0].line_no(), order.lines()[0].quantity()), (lines, 1, 5));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_taken_back_whole_is_not_called_unsaved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    let shipping = story.order().await.shipping().clone();
+    is_refused(&minji, "Leave it outside").await;
+    minji.types("[name=message]", shipping.message()).await;
+    minji.types("[name='address.postal_code']", &shipping.address().postal_code).await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    let named = "[...document.querySelectorAll('[data-tenure-draft-of]')].filter((place) => place.checkVisibility()).map((place) => place.innerText)";
+    let named: Vec<String> = minji.finds(named).await;
+    assert!(named.len() == 1 && named[0].contains("What you sent at"), "{named:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_of_refused_text_that_is_dropped_speaks_of_no_mistake() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    is_refused(&minji, "Leave it outside").await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.reloads().await;
+    minji.sees(".summary").await;
+    minji.clicks("[data-tenure-draft-discard]").await;
+    let said = "[...document.querySelectorAll('.summary, .mistake, [aria-invalid]')].filter((said) => said.checkVisibility()).length";
+    assert_eq!(minji.finds::<u32>(said).await, 0);
+    assert_eq!(minji.value("[name=message]").await, story.order().await.shipping().message());
+    minji.clicks("[data-tenure-draft-restore]").await;
+    assert!(minji.value("[name=message]").await.contains("Ring twice"));
+}

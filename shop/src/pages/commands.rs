@@ -21,7 +21,7 @@ pub(super) async fn start_shipping(State(shop): State<Shop>, Number(no): Number,
         let started = shop.start_shipping(&visit.member, &no, seen, anyway, &doing);
         async { started.await.map(|_| Flash::Shipping) }
     };
-    let done = outcome::once(&shop, &visit, &once, &no, seen, start).await;
+    let done = outcome::once(&shop, &visit, &once, &no, seen, true, start).await;
     let (seen, done) = outcome::seen(seen, done);
     let attempt = Attempt { what: What::StartShipping, no: &no, seen: Some(seen), fields: &fields, kept: None };
     Ok(outcome::of(&shop, visit, attempt, done).await)
@@ -38,7 +38,7 @@ pub(super) async fn cancel(State(shop): State<Shop>, Number(no): Number, form: P
         let cancelled = shop.cancel(&visit.member, &no, seen, anyway, &doing);
         async { cancelled.await.map(|_| Flash::Cancelled) }
     };
-    let done = outcome::once(&shop, &visit, &once, &no, seen, cancel).await;
+    let done = outcome::once(&shop, &visit, &once, &no, seen, true, cancel).await;
     let (seen, done) = outcome::seen(seen, done);
     let attempt = Attempt { what: What::Cancel, no: &no, seen: Some(seen), fields: &fields, kept: None };
     Ok(outcome::of(&shop, visit, attempt, done).await)

@@ -68,7 +68,7 @@ pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Pos
     let form = form.with_kept(&shop, &no).await?;
     let (next, mut seen) = (form.next_form()?, form.typed_on(&no)?);
     if let (Some(own), Ok(old)) = (&mut seen, form.form_id()) {
-        *own = outcome::typed_on(&shop, &form.visit, &no, old, *own).await;
+        *own = outcome::typed_on(&shop, &form.visit, &no, old, *own, &form.fields).await;
     }
     let id = form.lock_id_to_open(&shop, next);
     let opened = shop.open_for_edit(&form.visit.member, &no, id.clone()).await.map(drop);
@@ -171,7 +171,8 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
             }
         }
     };
-    let done = outcome::once(&shop, &visit, &once, &no, seen, save).await;
+    let goes_on = !fields.keeps_more_than(&view.order);
+    let done = outcome::once(&shop, &visit, &once, &no, seen, goes_on, save).await;
     let (seen, done) = outcome::seen(seen, done);
     let done = outcome::settled(&shop, &visit, &attempt, &once, &id, done).await;
     let attempt = Attempt { seen: Some(seen), ..attempt };

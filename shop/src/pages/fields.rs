@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 use tenure_web::form_id::FormId;
 use unicode_normalization::UnicodeNormalization;
 
+use super::compare::line_in;
 use crate::domain::{Order, OrderLine, ShippingInfo};
 
 /// The names of the fields of [`ShippingInfo`], which are the paths in the domain's refusals.
@@ -233,6 +234,11 @@ impl Fields {
     /// Whether a line is removed.
     pub(crate) fn removes(&self, line_no: u32) -> bool {
         self.has(&removal(line_no)) || self.get(&quantity(line_no)) == Some(REMOVE)
+    }
+
+    /// Whether a line is kept that this order does not have.
+    pub(crate) fn keeps_more_than(&self, order: &Order) -> bool {
+        self.lines().any(|line_no| !self.removes(line_no) && line_in(order, line_no).is_none())
     }
 
     /// Whether lines are added or removed.

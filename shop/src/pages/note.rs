@@ -113,7 +113,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     };
     let done = match seen {
         Some(seen) => {
-            let done = outcome::once(&shop, &visit, &once, &no, seen, |seen| save(Some(seen))).await;
+            let done = outcome::once(&shop, &visit, &once, &no, seen, true, |seen| save(Some(seen))).await;
             let (seen, done) = outcome::seen(seen, done);
             fields.set("version", &seen.to_string());
             done

@@ -11,7 +11,7 @@ use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 
 use super::compare;
-use super::fields::SAVED_BEFORE;
+use super::fields::{Fields, SAVED_BEFORE};
 use super::flash::Flash;
 use super::frame::Visit;
 use super::refusal::{Attempt, What};
@@ -20,7 +20,8 @@ use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Kept, Once, Refusal, Shop};
 
 /// Runs a save on the version that the person saw. If the same form was saved before, that is the result. If it was saved
-/// with other text on the version that the person saw, the person has also seen the version that this save created.
+/// with other text on the version that the person saw, the person has also seen the version that this save created; unless its text does
+/// not go on from there (`goes_on`).
 ///
 /// # Errors
 /// The refusal, and the version on which the text was typed.
@@ -30,6 +31,7 @@ pub(super) async fn once<A: Aggregate, F>(
     once: &Once,
     id: &A::Id,
     seen: VersionToken<A>,
+    goes_on: bool,
     save: impl Fn(VersionToken<A>) -> F,
 ) -> Result<Flash, (Refusal, VersionToken<A>)>
 where
@@ -42,7 +44,7 @@ where
     };
     match shop.saved(&visit.member, once.form).await {
         Ok(Some(saved)) if saved.digest == once.digest => Ok(Flash::Saved),
-        Ok(Some(saved)) if saved.goes_on_from(seen.version().number()) => {
+        Ok(Some(saved)) if goes_on && saved.goes_on_from(seen.version().number()) => {
             let own = VersionToken::new(id, saved.version);
             save(own).await.map_err(|refusal| (refusal, own))
         }
@@ -50,16 +52,22 @@ where
     }
 }
 
-/// The version on which text was typed: if the form was saved and edited further, the one that this save created.
+/// The version on which text was typed: if the form was saved and edited further, the one that this save created. A line that this save
+/// removed, and that is kept after all, is compared with the version before.
 pub(super) async fn typed_on(
     shop: &Shop,
     visit: &Visit,
     no: &OrderNo,
     form: FormId,
     seen: VersionToken<Order>,
+    fields: &Fields,
 ) -> VersionToken<Order> {
     match shop.saved(&visit.member, form).await {
-        Ok(Some(saved)) if saved.goes_on_from(seen.version().number()) => VersionToken::new(no, saved.version),
+        Ok(Some(saved)) if saved.goes_on_from(seen.version().number()) => {
+            let own = VersionToken::new(no, saved.version);
+            let order = compare::opened(shop, visit, no, own).await;
+            if order.is_some_and(|order| fields.keeps_more_than(&order)) { seen } else { own }
+        }
         _ => seen,
     }
 }

@@ -104,7 +104,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
             outcome::goes_on(&shop, &visit, &no, Some(once.form), form).await;
             fields.set("form_id", &form.to_string());
         }
-        let seen = Some(outcome::typed_on(&shop, &visit, &no, once.form, version).await);
+        let seen = Some(outcome::typed_on(&shop, &visit, &no, once.form, version, &fields).await);
         let attempt = Attempt { seen, fields: &fields, ..attempt };
         return Ok(match outcome::keep(&shop, &visit, &attempt).await {
             Some(kept) => Sent::refused(address(&no, kept)).answer(visit.frame.script),
@@ -127,7 +127,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
             })
         }
     };
-    let done = outcome::once(&shop, &visit, &once, &no, version, save).await;
+    let done = outcome::once(&shop, &visit, &once, &no, version, true, save).await;
     let (seen, done) = outcome::seen(version, done);
     let done = outcome::settled(&shop, &visit, &attempt, &once, &id, done).await;
     Ok(outcome::of(&shop, visit, Attempt { seen: Some(seen), ..attempt }, done).await)

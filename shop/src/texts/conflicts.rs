@@ -11,7 +11,7 @@ texts! {
     nothing_lost_command:
         "Nothing was done yet: here is what changed since you looked.",
         "아직 아무것도 실행하지 않았습니다. 확인하신 뒤에 바뀐 내용은 다음과 같습니다.";
-    yourself_elsewhere: "That was you, in another form or on another device.", "다른 양식이나 다른 기기에서 직접 저장하신 것입니다.";
+    yourself_elsewhere: "That was you, here, in another form or on another device.", "여기, 다른 양식 또는 다른 기기에서 직접 저장하신 것입니다.";
     changed_since: "The order was changed after you opened it.", "열어 두신 사이에 주문이 바뀌었습니다.";
     note_changed_since: "The note was changed after you opened it.", "열어 두신 사이에 메모가 바뀌었습니다.";
     disjoint: "The two changes are about different fields, so both can be kept.", "서로 다른 항목을 바꿨으므로 둘 다 살릴 수 있습니다.";

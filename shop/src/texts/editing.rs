@@ -38,8 +38,8 @@ texts! {
         "{who} That was after you typed this. Here is what differs.",
         "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같습니다.";
     moved_choice:
-        "Before it is saved, you see what meets, and choose where both changed the same.",
-        "저장되기 전에 두 변경을 보여 드리고, 같은 항목을 바꾼 곳은 고를 수 있습니다.";
+        "Before it is saved, you see what meets.",
+        "저장되기 전에 겹치는 내용을 보여 드립니다.";
 
     edit_again: "Edit again", "다시 수정";
 
@@ -75,12 +75,12 @@ texts! {
     ship_locked_title(no): "Shipping of order {no} was not started: somebody is editing it", "주문 {no}: 수정 중이라 발송 처리하지 않았습니다";
     cancel_locked_title(no): "Order {no} was not cancelled: somebody is editing it", "주문 {no}: 수정 중이라 취소하지 않았습니다";
     ship_locked_what(name, time):
-        "{name} has been editing this order since {time}. If you start shipping now, those changes will be refused.",
-        "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 발송 처리하면 그 수정은 저장되지 않습니다.";
+        "{name} has been editing this order since {time}. If shipping starts now, those changes will be refused.",
+        "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 발송 처리되면 그 수정은 저장되지 않습니다.";
     ship_locked_self(time):
-        "You have been editing this order since {time}, in another tab. If you start shipping now, those changes \
+        "You have been editing this order since {time}, in another tab. If shipping starts now, those changes \
          will be refused.",
-        "{time}부터 다른 탭에서 이 주문을 수정하고 있습니다. 지금 발송 처리하면 그 수정은 저장되지 않습니다.";
+        "{time}부터 다른 탭에서 이 주문을 수정하고 있습니다. 지금 발송 처리되면 그 수정은 저장되지 않습니다.";
     cancel_locked_what(name, time):
         "{name} has been editing this order since {time}. If you cancel it now, those changes will be refused.",
         "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 취소하면 그 수정은 저장되지 않습니다.";

@@ -34,7 +34,7 @@ texts! {
 
     free_title(no): "Order {no} is free", "주문 {no}: 이제 아무도 수정하고 있지 않습니다";
     free_what: "You can edit now.", "지금 수정할 수 있습니다.";
-    free_to_ship: "Shipping can start now.", "지금 발송 처리를 할 수 있습니다.";
+    free_to_ship: "You can try again now.", "이제 다시 시도할 수 있습니다.";
     free_to_cancel: "The order can be cancelled now.", "지금 주문을 취소할 수 있습니다.";
     edit_now: "Edit now", "지금 수정";
     changed_while_waiting(change): "Meanwhile: {change}", "그사이: {change}";

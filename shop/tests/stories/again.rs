@@ -425,3 +425,21 @@ async fn leaving_a_form_whose_save_had_arrived_says_that_it_was_saved() {
     left.is(200).tells("It had been saved before you left the form");
     assert!(!left.text().contains("without saving"), "{}", left.text());
 }
+
+#[tokio::test]
+async fn product_whose_removal_was_saved_and_is_taken_back_is_compared() {
+    const NO: &str = "2026-000290";
+    const SAVE: &str = "/orders/2026-000290/edit/save";
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.edit(NO).await.form(SAVE);
+    // Its answer is lost, so she does not know that it was saved.
+    minji.submit(form.clone().with("remove-2", "on")).await.is(200);
+    let late = minji.submit(form.with("quantity-2", "9").with("message", "Ring")).await;
+    late.is(409).says("was removed from the order meanwhile");
+    assert!(late.text().contains("Yours 9"), "{}", late.text());
+    assert_eq!((minji.get(&late.path).await.status, server.order(NO).await.1), (late.status, 2));
+    minji.submit(late.form(SAVE).with("message", "Ring")).await.is(200);
+    assert_eq!(server.order(NO).await.0.shipping().message(), "Ring");
+    assert!(!minji.open(NO).await.text().contains("was not saved"));
+}

@@ -252,9 +252,10 @@ async fn who_waits_is_told_that_it_is_free_changed_or_shipped() {
 
 #[tokio::test]
 async fn command_that_an_editor_refused_has_a_plain_button_once_nobody_edits() {
-    for (action, says, label) in
-        [("start-shipping", "Shipping can start", "Start shipping"), ("cancel", "can be cancelled", "Cancel the order")]
-    {
+    for (action, says, label) in [
+        ("start-shipping", "You can try again now", "Start shipping"),
+        ("cancel", "can be cancelled", "Cancel the order"),
+    ] {
         let server = Server::start().await;
         let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
         let form = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save");
