@@ -38,7 +38,7 @@ export function keepLease(element, onAnswer) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, flight, facts, last, hasAsked, isRegaining, isOwed, regainedAt, answeredAt, generation, isRestored, isMine, isDropped, isPinned, isPressed, letGo;
+	let timer, flight, facts, last, hasAsked, isRegaining, isOwed, regainedAt, answeredAt, generation, isRestored, isUnsure, isMine, isDropped, isPinned, isPressed, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -125,6 +125,7 @@ export function keepLease(element, onAnswer) {
 		failures = 0;
 		signIn.hidden = !answer.actions.includes("sign-in");
 		generation = answer.generation;
+		isUnsure = false;
 		isHeld = typeof answer.expires_in_ms === "number";
 		hadLease ||= isHeld;
 		lease = { ms: answer.expires_in_ms ?? 0, at: sent };
@@ -177,7 +178,7 @@ export function keepLease(element, onAnswer) {
 		if (!isSettled) show(isOver ? "checking" : isHeld ? "offline" : "free");
 		// One lost heartbeat need not alarm a person; nor need one of a form in which nothing was typed.
 		const isSure = isSignedOut || isOver || failures || !navigator.onLine || want === "take" || (!isHeld && code);
-		const words = isHeld ? [text.textOffline, text.textSignedOut] : [text.textFree, text.textFreeSignedOut];
+		const words = isHeld && !isUnsure ? [text.textOffline, text.textSignedOut] : [text.textFree, text.textFreeSignedOut];
 		if (isSure && (isHeld || hasAsked) && (isSignedOut || !isSettled)) say("trouble", isOver ? text.textExpired : words[+isSignedOut]);
 		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], hadLease ? "keep" : want);
 	}
@@ -263,8 +264,9 @@ export function keepLease(element, onAnswer) {
 		next();
 	}
 
-	/** It was not sent after all, or refused: the form continues, and asks for its state. */
-	function goOn(words, { status, code } = {}) {
+	/** It was not sent after all, or refused: the form continues, and asks for its state. A save that may have arrived has ended its lease. */
+	function goOn(words, { status, code } = {}, mayBeSaved) {
+		isUnsure = mayBeSaved;
 		signIn.hidden = status !== 401 && code !== "other-person";
 		show(isHeld ? "held" : "free");
 		note(status === 0 ? "" : words);

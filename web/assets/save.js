@@ -101,7 +101,7 @@ export function saveFrom(element, lease, text) {
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
 		// Who is not signed in any more learns nothing of the tries before.
 		const isOpen = isUnknown && (!answer || answer.status === 401 || answer.code === "other-person");
-		if (!isNext) return lease.goOn(isOpen ? textStopped : answer ? answer.detail || failed : "", answer);
+		if (!isNext) return lease.goOn(isOpen ? textStopped : answer ? answer.detail || failed : "", answer, isUnknown);
 		adopt(form, { version: answer.version });
 		text.save();
 		lease.restart();

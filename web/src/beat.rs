@@ -245,12 +245,13 @@ impl<A: Aggregate> Beat<A> {
         // Nobody is beside an exclusive lease that is alive, so nobody is asked for.
         let mut others = if own.is_some() && exclusive { Vec::new() } else { locks.holders(&key).await? };
         others.retain(|holder| Some(holder.generation) != own);
-        // A lease that somebody else has now is reported with the reason of its end.
+        // A lease that somebody else has now is reported with the reason of its end. One that was released had ended before: perhaps it was
+        // given back at once, because the text was older, so its person has not done anything.
         let is_free = others.is_empty() || !exclusive;
         if let Mine::Ended(no_lock) = &mine
             && !needs_lease
             && (!exclusive || no_lock.why.permits_a_save_by_version())
-            && (is_free || no_lock.why == LeaseLossReason::Unknown)
+            && (is_free || matches!(no_lock.why, LeaseLossReason::Unknown | LeaseLossReason::Released { .. }))
         {
             mine = Mine::None;
         }

@@ -126,7 +126,7 @@ pub(crate) async fn mark_saved(db: &Database, tx: &mut Transaction, form: &Saved
     let SavedRow { form_id, member, digest, version, made_on, saved_at } = form;
     let insert =
         "insert into saved_form (form_id, member, digest, version, made_on, saved_at) values (?, ?, ?, ?, ?, ?)";
-    let upsert = Dialect::of(db).upsert(insert, "form_id, member", &["digest", "version", "made_on"]);
+    let upsert = Dialect::of(db).upsert(insert, "form_id, member", &["digest", "version", "made_on", "saved_at"]);
     execute!(db, tx, &upsert, (form_id, member, digest, version, made_on, saved_at)).map(drop)
 }
 

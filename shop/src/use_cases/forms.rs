@@ -96,7 +96,7 @@ pub struct SavedForm {
     pub version: Version,
     /// A digest of the content.
     pub digest: String,
-    /// When it was saved first.
+    /// When it was saved last.
     pub at: Timestamp,
     made_on: i64,
 }

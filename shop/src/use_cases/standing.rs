@@ -66,7 +66,8 @@ impl Shop {
         beat: &Beat<A>,
         facts: Facts<OrderState>,
     ) -> Result<Verdict<OrderState>, Problem> {
-        let saved = self.saved(actor, beat.form()).await.map_err(problem)?.is_some();
+        // A comparison of text that was typed on after a save without an answer has the form's id, and is not finished.
+        let saved = self.saved_last(actor, beat.form()).await.map_err(problem)?.is_some();
         Ok(decide(beat.owner(), Facts { saved, ..facts }))
     }
 }

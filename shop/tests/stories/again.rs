@@ -443,3 +443,31 @@ async fn product_whose_removal_was_saved_and_is_taken_back_is_compared() {
     assert_eq!(server.order(NO).await.0.shipping().message(), "Ring");
     assert!(!minji.open(NO).await.text().contains("was not saved"));
 }
+
+#[tokio::test]
+async fn comparison_of_text_after_a_save_without_an_answer_is_not_finished() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.get(SHIPPING).await.form(SHIPPING);
+    let (mine, his) = (form.clone().with("message", "first"), form.with("message", "second"));
+    minji.submit(mine).await.is(200);
+    // The times have seconds.
+    let text = "update saved_form set saved_at = saved_at - 10";
+    let mut tx = server.db.begin().await.unwrap();
+    if server.db.postgres().is_ok() {
+        sqlx::query(text).execute(tx.postgres().unwrap()).await.unwrap();
+    } else if server.db.mysql().is_ok() {
+        sqlx::query(text).execute(tx.mysql().unwrap()).await.unwrap();
+    } else {
+        sqlx::query(text).execute(tx.sqlite().unwrap()).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "theirs")).await.is(200);
+    let compared = minji.submit(his).await;
+    let (status, told) = minji.beat("comparison", &compared.is(409).form(SHIPPING), "look").await;
+    assert!(status == 200 && told["mode"] != "saved", "{told}");
+    minji.submit(compared.form(SHIPPING).with("message", "second")).await.is(200);
+    let (_, told) = minji.beat("comparison", &compared.form(SHIPPING), "look").await;
+    assert_eq!(told["mode"], "saved");
+    assert_eq!(server.order(ORDER).await.0.shipping().message(), "second");
+}

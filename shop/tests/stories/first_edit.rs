@@ -257,3 +257,23 @@ async fn own_form_in_another_tab_is_recognised() {
     assert_eq!(here.is(423).says("문 앞에").state(), "LP-16");
     minji.submit(here.form(&format!("{EDIT}/move-here"))).await.is(200).says("문 앞에");
 }
+
+#[tokio::test]
+async fn form_of_older_text_that_waits_again_is_not_told_that_it_was_saved() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let path = format!("/orders/{ORDER}/shipping");
+    let open = async |who: &Browser| who.get(&path).await.form(&path);
+    let (hers, his) = (open(&minji).await.with("message", "Hers"), open(&park).await);
+    minji.beat("shipping", &hers, "take").await;
+    assert_eq!(park.beat("shipping", &his, "take").await.1["mode"], "refused");
+    minji.submit(hers).await.is(200);
+    // His text is older: the lock is given back at once.
+    assert!(park.beat("shipping", &his, "take").await.1["said"].as_str().unwrap().contains("side by side"));
+    minji.beat("shipping", &open(&minji).await, "take").await;
+    for want in ["look", "take"] {
+        let told = park.beat("shipping", &his, want).await.1;
+        assert!(told["said"].as_str().unwrap().contains("You can type"), "{want}: {told}");
+        assert_eq!(told["mode"], "refused", "{want}");
+    }
+}
