@@ -8,7 +8,7 @@
 //! | `want` | `keep` the lease alive; `take` it, with the first change; `look`, if there is none (any more) |
 //! | `lid`, `form_id`, `version` | the form's hidden fields; `version` is `none` if the aggregate did not exist when the form was opened |
 //! | `person` | the person for whom the page was rendered |
-//! | `idle_ms` | the time since the person's last input there, see [`tenure::lease::Heartbeat`] |
+//! | `idle_ms` | the time since the person's last input there, at least 1: see [`tenure::lease::Heartbeat`], [`free_in`](crate::verdict::free_in) |
 //! | `csrf` | with `take`: a lock id without a lease is no proof |
 //! | `instead_of` | with `take`: the generation of the person's own lease elsewhere, which ends here |
 //! | `left` | with `take` or `look`: the lock id of the page that this tab displayed before. Its release may come later, or never; if another person ended its lease of this aggregate, the response says so, and the lock is not acquired |
