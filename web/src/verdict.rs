@@ -147,6 +147,9 @@ fn ends_by_itself(holder: &Holder) -> bool {
 /// The time until a held lock is free, if its person does nothing more: its expiry if the form is silent, was left or has sent no heartbeat
 /// since it was renewed by hand; while heartbeats arrive, the idle limit of the policy, and its absolute limit in any case.
 ///
+/// A renewal in the very moment of the person's last input counts as one by hand: [`Beat`](crate::beat::Beat) tells of inputs at least a
+/// millisecond ago.
+///
 /// Without an idle limit, and with heartbeats, that is the absolute limit: a form that is open keeps the lock until then. A lease that was
 /// resumed reaches it earlier.
 pub fn free_in(holder: &Holder, policy: &LockPolicy) -> Duration {

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::input::{Input, Kind, Mistake};
-use super::read::{new_line_id, new_lines, new_rows};
+use super::read::{is_line, new_line_id, new_lines, new_rows};
 use crate::domain::{Order, OrderLine, ShippingInfo};
 use crate::texts::{Html, Lang, field_label};
 
@@ -73,8 +73,8 @@ pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields, base:
 pub(crate) fn new_line_inputs(style: Style<'_>, typed: &Fields) -> Vec<[Input; 3]> {
     // An empty row stays in a form: the text of a draft has as many rows.
     let mut rows = if style.readonly { new_lines(typed) } else { new_rows(typed).collect() };
-    let is_full = rows.last().is_none_or(|row| row[..2].concat().trim() != "");
-    if !style.readonly && !style.own && is_full && (rows.is_empty() || typed.has("more")) {
+    let needs_one = rows.last().is_none_or(|last| typed.has("more") && is_line(last));
+    if !style.readonly && !style.own && needs_one {
         rows.push([""; 3]);
     }
     let labels = [style.t.product(), style.t.price_in_won(), style.t.quantity()];

@@ -148,9 +148,14 @@ pub(super) fn new_rows(typed: &Fields) -> impl Iterator<Item = [&str; 3]> {
     rows.map(|((product, price), quantity)| [product, price, quantity])
 }
 
-/// The added lines; a row without product and price is none.
+/// Whether a row is a line: one without product and price is none.
+pub(super) fn is_line([product, price, _]: &[&str; 3]) -> bool {
+    !product.trim().is_empty() || !price.trim().is_empty()
+}
+
+/// The added lines.
 pub(super) fn new_lines(typed: &Fields) -> Vec<[&str; 3]> {
-    new_rows(typed).filter(|[product, price, _]| !product.trim().is_empty() || !price.trim().is_empty()).collect()
+    new_rows(typed).filter(is_line).collect()
 }
 
 #[cfg(test)]

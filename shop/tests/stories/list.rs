@@ -2,11 +2,18 @@
 
 use super::support::{Browser, ORDER, Page, Server};
 
+/// The rows of the list, each from its number on.
+fn rows(page: &Page) -> impl Iterator<Item = &str> {
+    page.is(200).html.split("scope=\"row\"><a href=\"/orders/").skip(1)
+}
+
+fn number(row: &str) -> &str {
+    row.split('"').next().unwrap()
+}
+
 /// The numbers on a page of the list, in their order.
 fn numbers(page: &Page) -> Vec<&str> {
-    page.is(200);
-    let rows = page.html.split("scope=\"row\"><a href=\"/orders/").skip(1);
-    rows.map(|row| row.split('"').next().unwrap()).collect()
+    rows(page).map(number).collect()
 }
 
 async fn listed(browser: &Browser, query: &str) -> Vec<String> {
@@ -17,9 +24,8 @@ async fn listed(browser: &Browser, query: &str) -> Vec<String> {
 /// Those of the list of all that are marked as having text that was not saved, whatever the browser has.
 async fn marked(browser: &Browser) -> Vec<String> {
     let page = browser.get("/orders").await;
-    let rows = page.html.split("scope=\"row\"><a href=\"/orders/").skip(1);
-    let marked = rows.filter(|row| row.contains("class=\"draft-mark\" data-state=\"OL-14\">"));
-    marked.map(|row| row.split('"').next().unwrap().to_owned()).collect()
+    let marked = rows(&page).filter(|row| row.contains("class=\"draft-mark\" data-state=\"OL-14\">"));
+    marked.map(|row| number(row).to_owned()).collect()
 }
 
 #[tokio::test]
