@@ -264,9 +264,8 @@ export function keepLease(element, onAnswer) {
 		next();
 	}
 
-	/** It was not sent after all, or refused: the form continues, and asks for its state. A save that may have arrived has ended its lease. */
-	function goOn(words, { status, code } = {}, mayBeSaved) {
-		isUnsure = mayBeSaved;
+	/** It was not sent after all, or refused: the form continues, and asks for its state. */
+	function goOn(words, { status, code } = {}) {
 		signIn.hidden = status !== 401 && code !== "other-person";
 		show(isHeld ? "held" : "free");
 		note(status === 0 ? "" : words);
@@ -329,6 +328,7 @@ export function keepLease(element, onAnswer) {
 		/** The form is being sent: it sends no heartbeats meanwhile. */
 		saving(words) {
 			quiet();
+			isUnsure = true; // Until the server says how the form stands: a save that arrived has ended its lease.
 			show("saving");
 			say("save", words);
 		},

@@ -95,13 +95,13 @@ export function saveFrom(element, lease, text) {
 		sending = null;
 		check.hidden = stop.hidden = true;
 		text.wait(false);
-		if (!isNext) text.sent(false);
+		if (!isNext && !isUnknown) text.sent(false);
 		if (signal.reason === LEFT) return;
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
 		// Who is not signed in any more learns nothing of the tries before.
 		const isOpen = isUnknown && (!answer || answer.status === 401 || answer.code === "other-person");
-		if (!isNext) return lease.goOn(isOpen ? textStopped : answer ? answer.detail || failed : "", answer, isUnknown);
+		if (!isNext) return lease.goOn(isOpen ? textStopped : answer ? answer.detail || failed : "", answer);
 		adopt(form, { version: answer.version });
 		text.save();
 		lease.restart();

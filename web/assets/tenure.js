@@ -6,7 +6,7 @@ import { choices, count, linkDrafts, markDraft, showKept } from "./kept.js";
 import { keepLease, WAIT_MS } from "./lease.js";
 import { watch } from "./live.js";
 import { go, saveFrom } from "./save.js";
-import { draftsOf, erase, keepText, settle, store, typed } from "./text.js";
+import { draftsOf, erase, isOther, keepText, settle, store, typed } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const open = [];
@@ -70,7 +70,7 @@ let leaving;
 for (const form of all("form[data-tenure-erase]"))
 	form.addEventListener("submit", (event) => {
 		const { textErases, person } = form.dataset;
-		if (textErases && draftsOf(person).some(({ dropped }) => !dropped) && !confirm(textErases)) return event.preventDefault();
+		if (textErases && draftsOf(person).some((draft) => !draft.dropped && isOther(draft)) && !confirm(textErases)) return event.preventDefault();
 		leaving = { person };
 		// What is open here ends with the session: the server releases it, because a beacon comes too late for that.
 		for (const { value } of all("form[data-tenure-form] input[name=lid]"))

@@ -204,15 +204,21 @@ export function keepText(element, onWrite, onKeep) {
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
-	let offer, shown, sent, nextForm, savedAs;
-	let used; // A form with which something was sent before, and may be saved: that it was saved says nothing of what is typed now.
+	let offer, shown, savedAs;
+	let sent = {}; // What became of which text.
+	let used; // A form with which other text was sent before, and may be saved: that it was saved says nothing of what is typed now.
 	let isQuiet = false; // It was saved, or left: nothing more is kept until there is another key.
 	let typedAt = Date.now();
 
-	const draftOf = (text) => ({
-		key, at: typedAt, page: here, person, form: form_key, form_id: nextForm ?? form_id(), version: version(),
-		base: read(form, base), labels: read(form, label), typed: text, question: used !== form_id() && form.dataset.text, sent, seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
-	});
+	function draftOf(text) {
+		// Typed on, it is other text; and the same again, once that is taken back.
+		const { how, next } = sent.text === JSON.stringify(text) ? sent : {};
+		return {
+			key, at: typedAt, page: here, person, form: form_key, form_id: next ?? form_id(), version: version(),
+			base: read(form, base), labels: read(form, label), typed: text, question: used !== form_id() && form.dataset.text, sent: how,
+			seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
+		};
+	}
 
 	function save() {
 		if (!restore || erasedAt || isQuiet) return;
@@ -298,14 +304,19 @@ export function keepText(element, onWrite, onKeep) {
 		send(draft);
 	}
 
+	/** The text with which the page was drawn is not there any more: nothing is said about it. */
+	function unsay() {
+		for (const said of document.querySelectorAll("[data-tenure-drawn], [data-tenure-refused]")) said.hidden = true;
+		for (const field of fields(form)) field.ariaInvalid = null;
+	}
+
 	function discard() {
 		// The restored text is removed again; other typed text stays.
 		const before = read(form, base);
 		const draft = offered();
 		if (isShown(draft)) {
 			each(form, Object.fromEntries(Object.keys(draft.typed).map((name) => [name, before[name]])), write);
-			for (const said of document.querySelectorAll("[data-tenure-drawn], [data-tenure-refused]")) said.hidden = true;
-			for (const field of fields(form)) field.ariaInvalid = null;
+			unsay();
 		}
 		const dropped = drop(draft, form.dataset.text);
 		save();
@@ -319,11 +330,14 @@ export function keepText(element, onWrite, onKeep) {
 		const others = mine().filter((draft) => draft.key !== key);
 		// This page as it was left: the text with which it was drawn is older than that.
 		const last = isReturn && others.find((draft) => draft.key === own);
-		const isOfThisPage = last && last.page === here;
-		if (isOfThisPage && last.dropped) each(form, read(form, base), write);
+		const isOfThisPage = last && (isAgain || last.page === here);
+		if (isOfThisPage && (last.dropped || !isOther(last))) {
+			each(form, read(form, base), write);
+			unsay();
+		}
 		// In the fields already: the page restored it, it was saved, or the server's answer to it is this page.
 		const isHere = (draft) => (draft.key === own && draft.sent === ANSWERED && !isReturn && typed(form)) || isShown(draft);
-		const open = others.filter((draft) => !isHere(draft));
+		const open = others.filter((draft) => !isHere(draft) && (draft.dropped || isOther(draft)));
 		for (const draft of others.filter(isHere)) {
 			typedAt = Math.min(typedAt, draft.at);
 			remove(draft);
@@ -340,8 +354,7 @@ export function keepText(element, onWrite, onKeep) {
 	addEventListener("input", ({ target }) => {
 		if (!isIn(element, target)) return;
 		erasedAt = 0;
-		sent = isQuiet = false;
-		nextForm = null;
+		isQuiet = false;
 		typedAt = Date.now();
 		// It is edited further: what came back is not there to be dropped any more.
 		if (shown === "back") {
@@ -382,10 +395,12 @@ export function keepText(element, onWrite, onKeep) {
 	if ("ended" in (textOf?.dataset ?? {})) tell(form.dataset.text, { form_id: textOf.value, "next-form": form_id() });
 
 	return {
-		/** It is sent, or was answered with another page, and goes on in that form there, if it is another one; or not sent after all. */
+		/** It is sent, or was answered with another page, and goes on in that form there, if it is another one; or it was refused. */
 		sent(how, next) {
-			[sent, nextForm] = [how, next];
-			if (!how) used = form_id();
+			const text = JSON.stringify(typed(form));
+			// One of the two may be saved, and nobody knows which.
+			if (how === SENDING && sent.of === form_id() && sent.text !== text) used = form_id();
+			sent = how ? { how, next, text, of: form_id() } : {};
 			save();
 		},
 		/** These values were saved: what differs from them is the next change, of another form. */
@@ -399,7 +414,7 @@ export function keepText(element, onWrite, onKeep) {
 			each(form, values, (field, value) => saved.set(field, value));
 			// A field that the page itself changes is no change.
 			isQuiet = !typed(form);
-			sent = false;
+			sent = {};
 			used = form_id();
 			save();
 		},

@@ -250,12 +250,13 @@ async fn text_that_is_only_offered_stays_when_the_form_is_saved_without_it() {
 
 const NO_DRAFT: &str = "!Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))";
 
+/// The save arrives, and its answer does not.
+const UNHEARD: &str =
+    "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+    : send(url, options).then(() => (window.arrived = true)).then(() => new Promise(() => {})), null)";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn text_that_was_saved_after_its_page_was_left_is_not_called_unsaved() {
-    // The save arrives, and its answer does not.
-    const UNHEARD: &str =
-        "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
-        : send(url, options).then(() => (window.arrived = true)).then(() => new Promise(() => {})), null)";
     let story = Story::begin().await;
     let (minji, park) = (story.person("minji").await, story.person("park").await);
     for text in ["Ring the bell", " Ring the bell twice "] {
@@ -275,6 +276,131 @@ async fn text_that_was_saved_after_its_page_was_left_is_not_called_unsaved() {
         minji.goes_to(SHIPPING).await;
         assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_the_same_again_while_it_is_sent_is_asked_about() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    let before = minji.value("[name='address.line2']").await;
+    minji.types("[name=message]", "Ring the bell").await;
+    minji.finds::<()>(UNHEARD).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("window.arrived").await;
+    minji.types("[name='address.line2']", "Somewhere else").await;
+    minji.types("[name='address.line2']", &before).await;
+    minji.closes_this_tab_and_opens_another().await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    assert_eq!(minji.reads("dd.typed").await, "Ring the bell");
+    minji.waits_until(NO_DRAFT).await;
+}
+
+/// The next save arrives, and its answer is lost.
+const LOST_ONCE: &str =
+    "(window.send = fetch, window.fetch = (url, options) => !/(shipping|save)$/.test(url) ? send(url, options)
+    : (window.fetch = send, send(url, options).then(() => { throw new TypeError() })), null)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_whose_save_was_stopped_too_late_is_not_called_unsaved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring the bell").await;
+    minji.finds::<()>(LOST_ONCE).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.clicks("[data-tenure-stop]").await;
+    minji.sees("#shipping[data-tenure-state=saved]").await;
+    minji.clicks("[data-tenure-action=see]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(minji.reads("dd.typed").await, "Ring the bell");
+    minji.waits_until(NO_DRAFT).await;
+    minji.waits_until("document.querySelector('[data-tenure-draft-of]:not([data-tenure-else])').hidden").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_save_without_an_answer_nothing_is_said_to_be_reserved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring the bell").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.finds::<()>(LOST_ONCE).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("[data-tenure-stop]").await;
+    minji.is_online(false).await;
+    minji.clicks("[form=leave]").await;
+    let said = "document.querySelector('[data-tenure-status]').textContent";
+    minji.waits_until(&format!("{said}.includes('still open')")).await;
+    minji.waits_until(&format!("!{said}.includes('still open')")).await;
+    let said: String = minji.finds(said).await;
+    assert!(!said.contains("nobody else") && said.contains("could not be reserved"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn note_that_was_saved_without_an_answer_goes_on_with_what_was_typed_since() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    for (typed, more) in [("Called", " twice"), ("Called", "")] {
+        opens_the_note(&park).await;
+        park.types("[name=text]", typed).await;
+        park.finds::<()>(LOST_ONCE).await;
+        park.clicks("[data-tenure-action=save]").await;
+        park.sees("[data-tenure-stop]").await;
+        if !more.is_empty() {
+            park.types("[name=text]", &format!("{typed}{more}")).await;
+        }
+        park.clicks("[data-tenure-stop]").await;
+        park.clicks("[data-tenure-action=again]").await;
+        park.sees("#note[data-tenure-state=held]").await;
+        assert_eq!(park.value("[name=text]").await, format!("{typed}{more}"));
+        park.clicks("[data-tenure-action=save]").await;
+        park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert_eq!(park.reads(".typed.note").await, format!("{typed}{more}"));
+        park.waits_until(NO_DRAFT).await;
+        let named = "[...document.querySelectorAll('[data-tenure-draft-of]')].filter((place) => place.checkVisibility()).length";
+        assert_eq!(park.finds::<u32>(named).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_dropped_on_the_page_that_refused_it_stays_dropped() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    is_refused(&minji, "Leave it outside").await;
+    let shipping = story.order().await.shipping().clone();
+    minji.types("[name=message]", "Ring twice").await;
+    minji.reloads().await;
+    minji.clicks("[data-tenure-draft-discard]").await;
+    let said = "[...document.querySelectorAll('.summary, .mistake, [aria-invalid]')].filter((said) => said.checkVisibility()).length";
+    let again = async |minji: &Person| {
+        minji.sees("[data-tenure-draft-restore]").await;
+        let offered = minji.reads("[data-tenure-draft-text]").await;
+        assert!(
+            offered.contains("Ring twice")
+                && !minji
+                    .finds::<bool>("document.querySelector('[data-tenure-draft-discard]').checkVisibility()")
+                    .await,
+            "{offered}"
+        );
+        assert_eq!(
+            (minji.value("[name=message]").await.as_str(), minji.finds::<u32>(said).await),
+            (shipping.message(), 0)
+        );
+    };
+    again(&minji).await;
+    for _ in 0..2 {
+        minji.reloads().await;
+        again(&minji).await;
+    }
+    minji.opens_the_menu().await;
+    minji.clicks("a[hreflang=ko]").await;
+    minji.sees("html[lang=ko]").await;
+    again(&minji).await;
+    minji.goes_to(SHIPPING).await;
+    again(&minji).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("document.querySelector('[name=message]').value === 'Ring twice'").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -31,8 +31,8 @@ pub(super) struct Row {
     pub(super) gone: bool,
     /// Whether its product is in the order again, on another line.
     pub(super) is_back: bool,
-    /// Whether it is a line of mine whose product is in the order already.
-    pub(super) is_second: bool,
+    /// The line of the order that has the product of a line of mine already.
+    second_to: Option<u32>,
 }
 
 /// A displayed value; `None` if there is none.
@@ -51,7 +51,7 @@ impl Row {
     /// A row without values, of a field or of a line.
     fn of(label: Html, is_line: bool, side: Side) -> Row {
         let [opened, now, mine] = Default::default();
-        Row { label, opened, now, mine, side, choice: None, is_line, gone: false, is_back: false, is_second: false }
+        Row { label, opened, now, mine, side, choice: None, is_line, gone: false, is_back: false, second_to: None }
     }
 
     /// The text of one of its cells. A missing or empty value is named, not left blank.
@@ -68,7 +68,7 @@ impl Row {
     pub(super) fn marked(&self, cell: &Cell, t: &Lang) -> Html {
         match (self.opened.0.as_deref().or(self.now.0.as_deref()), cell.0.as_deref()) {
             // A second line of a product replaces nothing.
-            (Some(before), Some(now)) if before != now && !self.is_second => marked(*t, before, now),
+            (Some(before), Some(now)) if before != now && !self.is_second() => marked(*t, before, now),
             _ => None,
         }
         .unwrap_or_else(|| self.shown(cell, t))
@@ -98,6 +98,11 @@ impl Row {
     fn removes(&self, line_no: u32) -> bool {
         let is_of = |choice: &Choice| choice.name == quantity(line_no) && choice.mine == REMOVE;
         self.applies() && self.choice.as_ref().is_some_and(is_of)
+    }
+
+    /// Whether it is a line of mine whose product is in the order already.
+    pub(super) fn is_second(&self) -> bool {
+        self.second_to.is_some()
     }
 
     /// Whether it is a line that I added.
@@ -148,12 +153,27 @@ pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: O
         let known: Vec<_> = rows.iter().map(|row| row.label.clone()).collect();
         let typed = typed_rows(t, order, None, typed).into_iter().filter(|row| !known.contains(&row.label));
         rows.extend(typed.map(|row| Row {
-            opened: if conflict.opened_known && !row.is_second { row.now.clone() } else { Cell::default() },
+            opened: if conflict.opened_known { row.now.clone() } else { Cell::default() },
             side: if conflict.opened_known { Side::Mine } else { row.side },
             ..row
         }));
     }
+    for row in rows.iter_mut().filter(|_| conflict.opened_known) {
+        if let Some(line) = row.second_to.and_then(|line| line_in(order?, line)) {
+            row.opened = opened_line(t, conflict, line);
+        }
+    }
     rows
+}
+
+/// A line as it was in the version that was opened; none if they added it.
+fn opened_line(t: Lang, conflict: &VersionConflict, line: &OrderLine) -> Cell {
+    let path = format!("lines[{}].quantity", line.line_no());
+    let quantity = match conflict.fields.iter().find(|field| field.path == path) {
+        None => Some(line.quantity().to_string()),
+        Some(changed) => changed.opened.as_ref().map(Value::to_string),
+    };
+    Cell(quantity.map(|quantity| t.pieces_at(quantity, t.money(line.price())).plain()))
 }
 
 fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Fields, order: Option<&Order>) -> Row {
@@ -192,7 +212,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
         is_line: line.is_some(),
         gone: line.is_some() && field.opened.is_some() && field.now.is_none() && field.mine.is_some(),
         is_back: removed.zip(order).is_some_and(|(product, order)| has_product(order, product)),
-        is_second: false,
+        second_to: None,
     }
 }
 
@@ -215,12 +235,14 @@ fn pieces_at(t: Lang, line: &OrderLine) -> String {
 /// The lines that I added, each with its price. They are in no version of the order; another line of the same product may be.
 fn added_rows(t: Lang, typed: &Fields, order: Option<&Order>) -> Vec<Row> {
     let row = |[product, price, quantity]: [&str; 3]| {
-        let typed = || [quantity, price].map(str::trim).join(" × ");
+        let as_typed = || [quantity, price].map(str::trim).join(" × ");
         let line = read_new_line(t, 1, product, price, quantity);
-        let mine = Cell(Some(line.map_or_else(|_| typed(), |line| pieces_at(t, &line))));
-        let first = order.and_then(|order| order.lines().iter().rfind(|line| line.product() == product.trim()));
+        let mine = Cell(Some(line.map_or_else(|_| as_typed(), |line| pieces_at(t, &line))));
+        let is_first = |line: &&OrderLine| line.product() == product.trim() && !typed.removes(line.line_no());
+        let first = order.and_then(|order| order.lines().iter().rfind(is_first));
         let now = Cell(first.map(|line| pieces_at(t, line)));
-        Row { is_second: first.is_some(), now, mine, ..Row::of(t.line_added_by_me(product.trim()), true, Side::Mine) }
+        let second_to = first.map(OrderLine::line_no);
+        Row { second_to, now, mine, ..Row::of(t.line_added_by_me(product.trim()), true, Side::Mine) }
     };
     new_lines(typed).into_iter().map(row).collect()
 }

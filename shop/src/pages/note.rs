@@ -11,7 +11,7 @@ use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 use tenure_web::verdict::{Facts, Mine, Moved, decide};
 
-use super::fields::Pairs;
+use super::fields::{Fields, Pairs};
 use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
@@ -40,6 +40,8 @@ struct NotePage {
     version: String,
     form_id: FormId,
     lid: String,
+    /// Where the text goes on once this form was saved.
+    next_form: FormId,
     input: Input,
     mistakes: Vec<Mistake>,
 }
@@ -77,9 +79,7 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
         Ok(spare) => spare,
         Err(_) => form.next_form()?,
     };
-    if form.fields.has("text") {
-        seen(&form)?;
-    }
+    let seen = if form.fields.has("text") { seen(&form)? } else { None };
     let id = form.lock_id_to_open(&shop, next);
     // The form that the text comes from is left with that. Without scripts, nothing else says so.
     if let Some(left) = form.lock_id().ok().filter(|left| *left != id) {
@@ -87,7 +87,20 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     }
     let opened = shop.open_note(&form.visit.member, &no, id).await;
     outcome::goes_on(&shop, &form.visit, &no, form.fields.text_of(), next).await;
+    let old = form.form_id().ok();
     let Posted { visit, mut fields, .. } = form;
+    // A form that was saved, and edited further, goes on from its own save.
+    if let (true, Some(old)) = (fields.has("text"), old)
+        && let Ok(Some(saved)) = shop.saved(&visit.member, old).await
+        && saved.goes_on_from(seen.map_or(0, |seen| seen.version().number()))
+    {
+        fields.set("version", &VersionToken::<Note>::new(&no, saved.version).to_string());
+        let note = shop.noted(&visit.member, &no).await.ok().and_then(|view| view.note);
+        let typed = Note::new(no.clone(), fields.text("text")).ok();
+        if note.is_some_and(|note| typed.is_some_and(|typed| typed.text() == note.text())) {
+            fields = Fields::default();
+        }
+    }
     fields.set("form_id", &next.to_string());
     let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: None };
     if let Err(refusal) = opened {
@@ -268,6 +281,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         version,
         form_id: form,
         lid: id.reveal(),
+        next_form: FormId::random(),
         input: input.hint(t.note_hint()).base(text).counted(t, Note::MAX),
         f: visit.frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,

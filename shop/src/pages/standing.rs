@@ -152,6 +152,7 @@ fn actions(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
 fn buttons(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
     match verdict {
         verdict if verdict.saving() != Saving::Refused => vec!["save"],
+        verdict if kind == Kind::Comparison && taken_away(verdict).is_some() => Vec::new(),
         Verdict::Elsewhere { .. } | Verdict::Taken { .. } if kind == Kind::Comparison => vec!["retry"],
         Verdict::Elsewhere { ended: None, .. } => vec!["move", "retry"],
         Verdict::Taken { ended: None, .. } => vec!["retry"],
@@ -165,8 +166,9 @@ fn buttons(kind: Kind, verdict: &Verdict<OrderState>) -> Vec<&'static str> {
 fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str, Html) {
     let t = f.t;
     match verdict {
-        Verdict::Saved if matches!(kind, Kind::Shipping | Kind::Edit) => ("OE-20", t.standing_saved_again().into()),
-        Verdict::Saved => ("OE-20", t.standing_saved().into()),
+        // Nothing is typed there.
+        Verdict::Saved if kind == Kind::Comparison => ("OE-20", t.standing_saved().into()),
+        Verdict::Saved => ("OE-20", t.standing_saved_again().into()),
         Verdict::Frozen(state) => {
             let why = t.refusal(&match state {
                 OrderState::Cancelled => OrderError::AlreadyCancelled,
@@ -176,7 +178,14 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
             ("OE-15", if kind == Kind::Comparison { why } else { t.standing_frozen(why) })
         }
         Verdict::Editing { lease, others, .. } if kind == Kind::Note => ("OE-24", note(f, lease, others)),
-        // The form of the compared text was sent, so how its lease ended says nothing.
+        // It cannot be saved either once nobody else has the order.
+        verdict
+            if kind == Kind::Comparison
+                && let Some(why) = taken_away(verdict) =>
+        {
+            ("OE-11", t.compared_ended(ended(f, why)))
+        }
+        // The form of the compared text was sent, so any other end of its lease says nothing.
         Verdict::Elsewhere { holder, .. } if kind == Kind::Comparison => {
             ("LP-16", t.compared_elsewhere(f.at(holder.since)))
         }
@@ -218,6 +227,16 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Free if kind == Kind::Edit => ("OE-7", t.standing_lapsed_free().into()),
         Verdict::Free => ("OE-0b", t.reserved_when_changed().into()),
     }
+}
+
+/// How somebody ended its lease, so that it cannot be saved any more.
+fn taken_away(verdict: &Verdict<OrderState>) -> Option<&LeaseLossReason> {
+    let why = match verdict {
+        Verdict::Ended { why, .. } => why,
+        Verdict::Elsewhere { ended, .. } | Verdict::Taken { ended, .. } => ended.as_ref()?,
+        _ => return None,
+    };
+    (!why.permits_a_save_by_version()).then_some(why)
 }
 
 /// The author, the change and the time.

@@ -61,8 +61,8 @@ texts! {
     absent_value: "–", "–";
     no_line: "(not in the order)", "(주문에 없음)";
     only_theirs(count):
-        "Fields that only the other side changed ({count}) – their values stay",
-        "상대만 바꾼 항목({count}개) – 바뀐 값이 유지됩니다";
+        "Fields that only the other side changed ({count}) – theirs stay, unless you choose yours",
+        "상대만 바꾼 항목({count}개) – 내 값을 고르지 않으면 바뀐 값이 유지됩니다";
     apply_mine: "Save the result", "이대로 저장";
     after_saving_both: "With both changes", "두 변경을 합치면";
     their_change: "Theirs", "상대 변경";

@@ -34,6 +34,33 @@ async fn an_operator_ends_a_forgotten_lease_and_its_holder_reads_why() {
 }
 
 #[tokio::test]
+async fn comparison_whose_editing_was_ended_does_not_promise_that_it_can_be_saved_later() {
+    const SAVE: &str = "/orders/2026-000300/edit/save";
+    let server = Server::start().await;
+    let [minji, park, olivia] =
+        [server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("olivia").await];
+    let older = minji.edit(ORDER).await;
+    minji.submit(older.form("/orders/2026-000300/leave")).await;
+    park.submit(park.edit(ORDER).await.form(SAVE).with("message", "Theirs")).await;
+    let mine = minji.edit(ORDER).await.form(SAVE).with("message", "Mine");
+    let compared = minji.submit(mine.with("version", older.form(SAVE).value("version"))).await;
+    let compared = compared.is(409).form(SAVE);
+    let said = async || {
+        let told = minji.beat("comparison", &compared, "look").await.1;
+        (told["said"].as_str().unwrap_or_default().to_owned(), told["actions"].to_string())
+    };
+    olivia.submit(olivia.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+    for is_held in [false, true] {
+        if is_held {
+            park.edit(ORDER).await.is(200);
+        }
+        let (said, actions) = said().await;
+        assert!(said.contains("ended") && said.contains("[Edit mine first]"), "{said}");
+        assert!(!said.contains("you can save here") && !actions.contains("retry"), "{said} {actions}");
+    }
+}
+
+#[tokio::test]
 async fn a_form_of_an_order_that_was_ended_and_shipped_is_not_offered_to_be_edited_again() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);

@@ -7,7 +7,8 @@ use tokio::time::sleep;
 
 use super::Result;
 use super::check::{Fate, fates};
-use super::evidence::Evidence;
+use super::evidence::{Evidence, note_of};
+use super::gesture::Gesture;
 use super::history::{Place, What};
 use super::marker::Marker;
 use super::page::{Control, Page};
@@ -17,6 +18,10 @@ use super::script::Script;
 const DRAFTS: usize = 12;
 /// How long the form of an order may be held by another person whose page was left.
 const HELD: Duration = Duration::from_secs(20);
+/// How long somebody tries to save what is on the page.
+const FINISHED: Duration = Duration::from_secs(20);
+/// How long a page may call text unsaved that was sent while its page was left.
+const SETTLED: Duration = Duration::from_secs(20);
 
 /// A form in which texts were typed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +47,29 @@ impl Script {
         Ok(())
     }
 
+    /// Saves the text of the page that is open, by what that offers; `is_last`: nobody else has a form open any more.
+    pub(super) async fn finishes(&mut self, is_last: bool) -> Result<()> {
+        let Ok(mut page) = self.looks().await else { return Ok(()) };
+        let text = if page.form == "conflict" { page.mine.clone() } else { page.changed.join("\n") };
+        let mut left: BTreeSet<Marker> =
+            Marker::all_in(&text).into_iter().filter(|own| own.author == self.visitor.person).collect();
+        let end = Instant::now() + FINISHED;
+        while !left.is_empty() && Instant::now() < end {
+            let gesture = Gesture::to_save(&page);
+            self.records(What::Does(gesture));
+            // What cannot be pressed any more is looked at again.
+            let _ = self.does(gesture, &page).await;
+            sleep(Duration::from_millis(300)).await;
+            page = self.looks().await.unwrap_or_default();
+            left.retain(|own| !self.saved.contains(own));
+        }
+        if is_last && !left.is_empty() {
+            let (address, state) = (page.address.clone(), format!("{} {}: {}", page.state, page.mode, page.text));
+            self.records(What::GaveUp { markers: left, address, state });
+        }
+        Ok(())
+    }
+
     /// Opens the forms in which texts of unknown fate were typed in this browser, as their authors, and then the pages of kept forms.
     pub(super) async fn looks_for(&mut self, evidence: &Evidence) -> Result<()> {
         let mut wanted = self.unknown(evidence);
@@ -60,7 +88,34 @@ impl Script {
         for marker in self.offered() {
             wanted.remove(&marker);
         }
-        self.opens_kept_pages(evidence, &wanted).await
+        self.opens_kept_pages(evidence, &wanted).await?;
+        for person in self.people.clone() {
+            self.becomes(person).await?;
+            for order in self.orders.clone() {
+                self.reads_what_is_called_unsaved(&order, evidence).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the page of an order calls unsaved, once it has had the time to ask what became of what was sent.
+    async fn reads_what_is_called_unsaved(&mut self, order: &str, evidence: &Evidence) -> Result<()> {
+        let saved: BTreeSet<_> = [order, &note_of(order)].iter().flat_map(|about| evidence.saved_in(about)).collect();
+        self.visitor.goes_to(&format!("/orders/{order}")).await?;
+        let is_settled = |page: &Page| Marker::all_in(&page.unsaved).iter().all(|marker| !saved.contains(marker));
+        let page = self.looks_until_in(SETTLED, is_settled).await;
+        let called = |markers, is_refused| What::CalledUnsaved { markers, order: order.to_owned(), is_refused };
+        self.records(called(Marker::all_in(&page.unsaved), false));
+        if !page.refused.is_empty() {
+            self.visitor.goes_to(&page.refused).await?;
+            let page = self.looks().await?;
+            // What is not the order's: on the page of a mistake perhaps nothing but that.
+            let own = if page.is_open() { Marker::all_in(&page.changed.join("\n")) } else { page.own(&self.visitor.person) };
+            if !page.is_wrong {
+                self.records(called(own, true));
+            }
+        }
+        Ok(())
     }
 
     /// The texts of this browser that are not known to be saved, offered or given up.
@@ -132,7 +187,11 @@ impl Script {
 
     /// The page as soon as it is as expected, or after three seconds.
     async fn looks_until(&mut self, is_expected: impl Fn(&Page) -> bool) -> Page {
-        let end = Instant::now() + Duration::from_secs(3);
+        self.looks_until_in(Duration::from_secs(3), is_expected).await
+    }
+
+    async fn looks_until_in(&mut self, time: Duration, is_expected: impl Fn(&Page) -> bool) -> Page {
+        let end = Instant::now() + time;
         loop {
             let page = self.looks().await.unwrap_or_default();
             if is_expected(&page) || Instant::now() > end {

@@ -41,6 +41,11 @@ impl Revision {
     }
 }
 
+/// The note of an order, as its name in the history.
+pub(super) fn note_of(order: &str) -> String {
+    format!("{order} note")
+}
+
 impl Evidence {
     /// The texts in the history of an order.
     pub(super) fn saved_in(&self, order: &str) -> BTreeSet<&Marker> {
@@ -52,15 +57,19 @@ impl Evidence {
         self.revisions.values().flatten().flat_map(|revision| &revision.markers).collect()
     }
 
-    /// Reads the revisions of these orders.
+    /// Reads the revisions of these orders, and of their notes.
     pub(super) async fn read_revisions(&mut self, db: &Database, orders: &[String]) -> Result<()> {
-        for order in orders {
+        for (order, kind) in orders.iter().flat_map(|order| [(order, "Order"), (order, "Note")]) {
             let select = "select version, coalesce(by_id, ''), state from tenure_revision
-                          where kind = 'Order' and id = ? order by version";
-            let rows: Vec<(i64, String, String)> = sqlx::query_as(select).bind(order).fetch_all(db.sqlite()?).await?;
+                          where kind = ? and id = ? order by version";
+            let rows: Vec<(i64, String, String)> =
+                sqlx::query_as(select).bind(kind).bind(order).fetch_all(db.sqlite()?).await?;
             let revision =
                 |(version, by, state): (i64, String, String)| Revision { version, by, markers: Marker::all_in(&state) };
-            self.revisions.insert(order.clone(), rows.into_iter().map(revision).collect());
+            let name = if kind == "Note" { note_of(order) } else { order.clone() };
+            if !rows.is_empty() {
+                self.revisions.insert(name, rows.into_iter().map(revision).collect());
+            }
         }
         Ok(())
     }

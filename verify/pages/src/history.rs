@@ -34,14 +34,20 @@ pub(super) enum What {
     Drafts(Vec<String>),
     /// The person gives these texts up: by typing over them, by leaving without saving, by signing out.
     Withdrawn { markers: BTreeSet<Marker> },
+    /// The person types over these texts, in the form in which they were.
+    TakenBack { markers: BTreeSet<Marker> },
     /// All processes of the browser were killed.
     Killed,
     /// A tab of the browser has crashed.
     Crashed,
+    /// Afterwards, the person tried to save the text of the page that was open: this was not saved.
+    GaveUp { markers: BTreeSet<Marker>, address: String, state: String },
     /// Afterwards, the person looks for texts on this page: for a reader of the history, no check uses it.
     Looked { address: String, state: String, has_draft: bool },
     /// Afterwards, these texts are still in an open tab, offered by a form, or on the page of a kept form.
     Offered { markers: BTreeSet<Marker>, place: Place },
+    /// Afterwards, the page of an order calls these texts unsaved; or refers to refused text, which is these.
+    CalledUnsaved { markers: BTreeSet<Marker>, order: String, is_refused: bool },
 }
 
 /// The answer to a form.

@@ -8,23 +8,31 @@ use std::fmt;
 pub(super) enum Field {
     Message,
     Street,
+    /// The name of a new product, which only operators add, in the form of the whole order.
+    Product,
+    /// The text of the note, which only operators see.
+    Note,
 }
 
 impl Field {
-    pub(super) const ALL: [Field; 2] = [Field::Message, Field::Street];
+    pub(super) const ALL: [Field; 4] = [Field::Message, Field::Street, Field::Product, Field::Note];
 
     fn letter(self) -> &'static str {
         match self {
             Field::Message => "m",
             Field::Street => "s",
+            Field::Product => "p",
+            Field::Note => "n",
         }
     }
 
-    /// Where it is typed, on both forms.
+    /// Where it is typed.
     pub(super) fn css(self) -> &'static str {
         match self {
             Field::Message => "textarea[name=message]",
             Field::Street => "input[name='address.line1'][type=text]",
+            Field::Product => "input[name=new-product]",
+            Field::Note => "#note textarea[name=text]",
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::evidence::note_of;
 use super::marker::{Field, Marker};
 
 /// What can be pressed on a page.
@@ -29,11 +30,13 @@ pub(super) enum Control {
     Leave,
     /// Opens the whole order for editing.
     Edit,
+    /// Opens the note.
+    Note,
     See,
 }
 
 impl Control {
-    const ALL: [(Control, &'static str); 12] = [
+    const ALL: [(Control, &'static str); 13] = [
         (Control::Save, "[data-tenure-action=save]"),
         (Control::EditFirst, "#conflict button[name=edit-first]"),
         (Control::Again, "[data-tenure-action=again], #again button.main:not([formaction])"),
@@ -48,6 +51,7 @@ impl Control {
         (Control::Stop, "[data-tenure-stop]"),
         (Control::Leave, "button[form=leave]"),
         (Control::Edit, "form[action$='/edit'] button.wide"),
+        (Control::Note, "form[action$='/note/edit'] button"),
         (Control::See, "[data-tenure-action=see]"),
     ];
 
@@ -73,10 +77,27 @@ pub(super) struct Page {
     pub(super) is_complete: bool,
     pub(super) version: Option<i64>,
     pub(super) is_writable: bool,
+    /// The fields that it has.
+    pub(super) present: Vec<Field>,
+    /// Whether it is about the note of the order.
+    pub(super) is_note: bool,
+    /// The lines of the order in the form, and how many of them are to be removed.
+    pub(super) lines: usize,
+    pub(super) removed: usize,
+    /// Whether a field that must not be empty is.
+    pub(super) is_wrong: bool,
+    /// How many choices of a comparison are open.
+    pub(super) choices: usize,
+    /// What a comparison would send of the person's own text.
+    pub(super) mine: String,
+    /// What the page calls unsaved, and the address of refused text that it names.
+    pub(super) unsaved: String,
+    pub(super) refused: String,
     /// The message after a redirect.
     pub(super) flash: String,
-    /// The texts of the fields, and all that is visible.
+    /// The texts of the fields, those that are not the order's, and all that is visible.
     pub(super) fields: Vec<String>,
+    pub(super) changed: Vec<String>,
     pub(super) text: String,
     /// The drafts in this browser, in short.
     pub(super) drafts: Vec<String>,
@@ -84,6 +105,7 @@ pub(super) struct Page {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Found {
     loaded: f64,
     path: String,
@@ -93,9 +115,19 @@ struct Found {
     mode: String,
     complete: bool,
     version: String,
+    present: Vec<usize>,
     writable: bool,
+    is_note: bool,
+    lines: usize,
+    removed: usize,
+    is_wrong: bool,
+    choices: f64,
+    mine: String,
+    unsaved: String,
+    refused: String,
     flash: String,
     fields: Vec<String>,
+    changed: Vec<String>,
     text: String,
     drafts: Vec<String>,
     controls: Vec<usize>,
@@ -114,6 +146,8 @@ impl Page {
         let found: Found = serde_json::from_value(found)?;
         // `v7.5f2b…`
         let version = found.version.strip_prefix('v').and_then(|rest| rest.split('.').next()?.parse().ok());
+        // A note that does not exist yet.
+        let version = version.or((found.version == "none").then_some(0));
         Ok(Page {
             loaded: found.loaded,
             path: found.path,
@@ -124,8 +158,18 @@ impl Page {
             is_complete: found.complete,
             version,
             is_writable: found.writable,
+            present: found.present.into_iter().map(|at| Field::ALL[at]).collect(),
+            is_note: found.is_note,
+            lines: found.lines,
+            removed: found.removed,
+            is_wrong: found.is_wrong,
+            choices: found.choices as usize,
+            mine: found.mine,
+            unsaved: found.unsaved,
+            refused: found.refused,
             flash: found.flash,
             fields: found.fields,
+            changed: found.changed,
             text: found.text,
             drafts: found.drafts,
             controls: found.controls.into_iter().map(|at| Control::ALL[at].0).collect(),
@@ -147,6 +191,11 @@ impl Page {
         self.path.strip_prefix("/orders/").and_then(|rest| rest.split('/').next()).unwrap_or_default()
     }
 
+    /// The order, or its note: what a form on this page saves.
+    pub(super) fn about(&self) -> String {
+        if self.is_note { note_of(self.order()) } else { self.order().to_owned() }
+    }
+
     /// The markers on it.
     pub(super) fn shown(&self) -> BTreeSet<Marker> {
         Marker::all_in(&self.text)
@@ -154,7 +203,11 @@ impl Page {
 
     /// This person's markers that its form would send: those in the fields, or on a page about kept text, all of them.
     pub(super) fn own(&self, person: &str) -> BTreeSet<Marker> {
-        let all = if self.is_open() { Marker::all_in(&self.fields.join("\n")) } else { self.shown() };
+        let all = match () {
+            () if self.is_open() => Marker::all_in(&self.fields.join("\n")),
+            () if self.form == "conflict" => Marker::all_in(&self.mine),
+            () => self.shown(),
+        };
         all.into_iter().filter(|marker| marker.author == person).collect()
     }
 }
@@ -166,7 +219,9 @@ mod tests {
     #[test]
     fn page_is_read_from_what_the_script_finds() {
         let found = json!({ "loaded": 1.5, "path": "/orders/17/kept/9", "address": "/orders/17/kept/9", "state": "CP-2",
-            "form": "conflict", "mode": "free", "complete": true, "version": "v12.0a", "writable": false, "flash": "", "fields": [],
+            "form": "conflict", "mode": "free", "complete": true, "version": "v12.0a", "writable": false, "present": [],
+            "isNote": false, "lines": 0, "removed": 0, "isWrong": false, "choices": 1, "mine": "~m-park-0001~", "unsaved": "", "refused": "", "flash": "", "fields": [],
+            "changed": [],
             "text": "yours ~m-park-0001~ theirs ~m-minji-0002~", "drafts": [], "controls": [0, 1] });
         let page = Page::read(found).expect("it is whole");
         assert_eq!((page.order(), page.version, page.is_open()), ("17", Some(12), false));

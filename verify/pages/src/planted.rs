@@ -34,6 +34,12 @@ pub(super) enum Bug {
     DraftOfAnybody,
     /// The script deletes the draft of a refused form, and the page does not show the text.
     RefusalForgetsText,
+    /// The script takes only what differs from the aggregate for typed: text that is taken back on a refused page is no draft.
+    TakenBackForgotten,
+    /// The script asks nothing about text that was sent when its page was left.
+    SentNotAsked,
+    /// The choices of a comparison lead nowhere.
+    ChoiceLeadsNowhere,
 }
 
 impl Bug {
@@ -46,19 +52,31 @@ impl Bug {
             Bug::DraftOnAnyVersion => "draft-on-any-version",
             Bug::DraftOfAnybody => "draft-of-anybody",
             Bug::RefusalForgetsText => "refusal-forgets-text",
+            Bug::TakenBackForgotten => "taken-back-forgotten",
+            Bug::SentNotAsked => "sent-not-asked",
+            Bug::ChoiceLeadsNowhere => "choice-leads-nowhere",
         }
     }
 
-    /// What is different in the script `text.js` or `save.js`.
+    /// What is different in a script.
     fn script(self) -> Option<[&'static str; 3]> {
         match self {
-            Bug::NoDrafts => Some(["text.js", "if (text) put(draftOf(text));", "if (text) remove({ key });"]),
+            Bug::NoDrafts => {
+                Some(["text.js", "if (text) onKeep?.(Boolean(put(draftOf(text))));", "if (text) remove({ key });"])
+            }
             Bug::DraftOnAnyVersion => Some(["text.js", "isOfNow(draft) && agrees", "agrees"]),
             Bug::DraftOfAnybody => Some(["text.js", "draft.person === person && draft.form", "draft.form"]),
             Bug::RefusalForgetsText => Some([
                 "save.js",
-                "if (!answer.done) text.sent();",
-                "if (!answer.done) { text.done(); answer.next = how.url; }",
+                "if (!answer.done) text.sent(ANSWERED, new FormData(element, submitter).get(\"next-form\"));",
+                "if (!answer.done) { text.rebase(values(form)); answer.next = how.url; }",
+            ]),
+            Bug::TakenBackForgotten => Some(["text.js", "[before, drawn].some", "[before].some"]),
+            Bug::SentNotAsked => Some(["text.js", "if (!sent || dropped || !question) return false;", "return false;"]),
+            Bug::ChoiceLeadsNowhere => Some([
+                "save.js",
+                "if (event.target !== element || ",
+                "if (element.id === 'conflict') event.preventDefault();\nif (event.target !== element || ",
             ]),
             Bug::AnswerBeforeCommit | Bug::VersionIgnored => None,
         }

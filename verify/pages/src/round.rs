@@ -72,6 +72,13 @@ pub(super) async fn run(plan: &Plan) -> Result<Evidence> {
     let injected = tokio::spawn(async move { if has_faults { nemesis.run(until).await } else { Ok(Vec::new()) } });
     let people = each(people, move |mut script| async move { script.run(until).await.map(|()| script) }).await?;
     let mut evidence = Evidence { faults: injected.await??, ..Evidence::default() };
+    // One after the other; and who waited for a form that was open, once more.
+    let mut people = people;
+    for is_last in [false, true] {
+        for script in &mut people {
+            script.finishes(is_last).await?;
+        }
+    }
     let people = each(people, |mut script| async move { script.leaves_all_tabs().await.map(|()| script) }).await?;
     sleep(ARRIVED).await;
     evidence.events = recorder.events();

@@ -80,11 +80,29 @@ impl Script {
         chosen.map_or(Gesture::Reload, |(gesture, _)| *gesture)
     }
 
-    async fn does(&mut self, gesture: Gesture, page: &Page) -> Result<()> {
+    pub(super) async fn does(&mut self, gesture: Gesture, page: &Page) -> Result<()> {
         match gesture {
             Gesture::OpenShipping => self.opens("shipping").await,
             Gesture::OpenEdit => self.opens("edit").await,
             Gesture::Type(field) => self.types(field, page).await,
+            Gesture::Look => {
+                sleep(Duration::from_secs(1)).await;
+                Ok(())
+            }
+            Gesture::TakeBack(field) => {
+                self.types_over(field, page);
+                self.visitor.takes_back(field).await
+            }
+            Gesture::Mistake => self.visitor.has_a_mistake(true).await,
+            Gesture::Mend => self.visitor.has_a_mistake(false).await,
+            Gesture::Remove | Gesture::KeepAll => self.visitor.removes(gesture == Gesture::Remove).await,
+            Gesture::Choose(side) => self.visitor.chooses(side).await,
+            Gesture::SaveUnheard => {
+                self.visitor.loses_the_next_answer().await?;
+                self.sends(page);
+                self.visitor.presses(Control::Save).await?;
+                self.waits_for_the_answer(page).await
+            }
             Gesture::Save => {
                 self.sends(page);
                 self.visitor.presses(Control::Save).await?;
@@ -125,6 +143,7 @@ impl Script {
             }
             Gesture::Press(control) => self.presses(control, page).await,
             Gesture::Reload => self.visitor.reloads().await,
+            Gesture::Language => self.visitor.switches_the_language().await,
             Gesture::Back => self.visitor.goes_back().await,
             Gesture::Forward => self.visitor.goes_forward().await,
             Gesture::ComeAgain => {
@@ -169,15 +188,11 @@ impl Script {
             return self.visitor.goes_to(&format!("/orders/{order}/shipping")).await;
         }
         self.visitor.goes_to(&format!("/orders/{order}")).await?;
-        self.visitor.presses(Control::Edit).await
+        self.visitor.presses(if form == "note" { Control::Note } else { Control::Edit }).await
     }
 
     async fn types(&mut self, field: Field, page: &Page) -> Result<()> {
-        let replaced: BTreeSet<Marker> =
-            page.own(&self.visitor.person).into_iter().filter(|own| own.field == field).collect();
-        if !replaced.is_empty() {
-            self.records(What::Withdrawn { markers: replaced });
-        }
+        self.types_over(field, page);
         self.typed += 1;
         let number = 1_000 * self.visitor.browser as u32 + self.typed;
         let marker = Marker { field, author: self.visitor.person.clone(), number };
@@ -190,6 +205,16 @@ impl Script {
         }
         self.notes(&page);
         Ok(())
+    }
+
+    fn types_over(&self, field: Field, page: &Page) {
+        let markers: BTreeSet<Marker> =
+            page.own(&self.visitor.person).into_iter().filter(|own| own.field == field).collect();
+        if !markers.is_empty() {
+            let changed = Marker::all_in(&page.changed.join("\n"));
+            self.records(What::TakenBack { markers: markers.intersection(&changed).cloned().collect() });
+            self.records(What::Withdrawn { markers });
+        }
     }
 
     /// The page once its script has run, or could not be loaded; or as it is when the person loses patience.
@@ -228,8 +253,14 @@ impl Script {
 
     fn sends(&mut self, page: &Page) {
         let markers = page.own(&self.visitor.person);
+        // On a comparison, the others are those for which the other side is chosen.
+        let given_up: BTreeSet<Marker> =
+            page.shown().difference(&markers).filter(|own| own.author == self.visitor.person).cloned().collect();
+        if page.form == "conflict" && !given_up.is_empty() {
+            self.records(What::Withdrawn { markers: given_up });
+        }
         let version = page.version.filter(|_| !page.form.is_empty());
-        self.records(What::Sent { markers, order: page.order().to_owned(), version });
+        self.records(What::Sent { markers, order: page.about(), version });
     }
 
     /// Until the page is left, says something, or the person loses patience.
@@ -250,7 +281,7 @@ impl Script {
                 () => {}
             }
         };
-        let (markers, order) = (before.own(&self.visitor.person), before.order().to_owned());
+        let (markers, order) = (before.own(&self.visitor.person), before.about());
         if answer == Answer::Saved {
             self.saved.extend(markers.iter().cloned());
         }
@@ -335,8 +366,10 @@ impl Script {
 fn answer_of(page: &Page) -> Answer {
     let is_order = page.path == format!("/orders/{}", page.order());
     match page.state.as_str() {
-        _ if is_order && page.flash.contains("Saved") => Answer::Saved,
-        _ if is_order && page.flash.contains("Nothing was different") => Answer::Unchanged,
+        _ if is_order && ["Saved", "저장했습니다"].iter().any(|said| page.flash.contains(said)) => Answer::Saved,
+        _ if is_order && ["Nothing was different", "바뀐 내용이 없어"].iter().any(|said| page.flash.contains(said)) => {
+            Answer::Unchanged
+        }
         _ if is_order => Answer::None,
         // The page of a kept form compares the text; the page of a form does not.
         "OE-20" if page.path.contains("/kept/") => Answer::AlreadySaved,

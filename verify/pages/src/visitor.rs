@@ -9,6 +9,7 @@ use thirtyfour::{By, WebDriver, WindowHandle};
 use tokio::time::{sleep, timeout};
 
 use super::Result;
+use super::gesture::Side;
 use super::marker::Field;
 use super::page::{Control, Page};
 use browser::Driver;
@@ -123,12 +124,70 @@ impl Visitor {
 
     /// Replaces the content of a field.
     pub(super) async fn types(&self, field: Field, text: &str) -> Result<()> {
+        if field == Field::Product {
+            let is_new = !text.is_empty();
+            self.types_into("input[name=new-price]", if is_new { "1000" } else { "" }).await?;
+            self.types_into("input[name=new-quantity]", if is_new { "1" } else { "" }).await?;
+        }
+        self.types_into(field.css(), text).await
+    }
+
+    async fn types_into(&self, css: &str, text: &str) -> Result<()> {
         within(async {
-            let field = self.web()?.find(By::Css(field.css())).await?;
+            let field = self.web()?.find(By::Css(css)).await?;
             field.clear().await?;
             Ok(field.send_keys(text).await?)
         })
         .await
+    }
+
+    /// Types what the field had when the page was rendered without text of the person.
+    pub(super) async fn takes_back(&self, field: Field) -> Result<()> {
+        let script =
+            "const field = document.querySelector(arguments[0]); return field.dataset.base ?? field.defaultValue;";
+        let before = within(async { Ok(self.web()?.execute(script, vec![json!(field.css())]).await?.convert()?) });
+        let before: String = before.await?;
+        self.types(field, &before).await
+    }
+
+    /// Empties the postal code, or fills it.
+    pub(super) async fn has_a_mistake(&self, has: bool) -> Result<()> {
+        self.types_into("input[name='address.postal_code']", if has { "" } else { "06236" }).await
+    }
+
+    /// Marks the first product as removed, or none.
+    pub(super) async fn removes(&self, removes: bool) -> Result<()> {
+        let script = "const [css] = arguments; for (const tick of document.querySelectorAll(css)) tick.click();";
+        let css = if removes { "#edit li:first-child [name^=remove-]" } else { "#edit [name^=remove-]:checked" };
+        within(async { Ok(self.web()?.execute(script, vec![json!(css)]).await.map(drop)?) }).await
+    }
+
+    /// Chooses this side for each field of a comparison that is still open.
+    pub(super) async fn chooses(&self, side: Side) -> Result<()> {
+        let css = match side {
+            Side::Mine => ".own input[type=radio]",
+            Side::Theirs => ".theirs input[type=radio]",
+        };
+        let script = "for (const radio of document.querySelectorAll(arguments[0]))
+            if (!radio.closest('.meet').querySelector(':checked')) radio.click();";
+        within(async { Ok(self.web()?.execute(script, vec![json!(css)]).await.map(drop)?) }).await
+    }
+
+    /// The next save of this page arrives, and its answer is lost.
+    pub(super) async fn loses_the_next_answer(&self) -> Result<()> {
+        let script = "const send = fetch;
+            window.fetch = (url, options) => {
+                if (options?.method !== 'POST' || /(beat|text|left|release)(\\?|$)/.test(url)) return send(url, options);
+                window.fetch = send;
+                return send(url, options).then(() => { throw new TypeError(); });
+            };";
+        within(async { Ok(self.web()?.execute(script, Vec::new()).await.map(drop)?) }).await
+    }
+
+    /// Presses the link to the same page in the other language.
+    pub(super) async fn switches_the_language(&self) -> Result<()> {
+        let script = "document.querySelector('a[hreflang], form button.language').click();";
+        within(async { Ok(self.web()?.execute(script, Vec::new()).await.map(drop)?) }).await
     }
 
     /// Signs in. The session of the person before ends without signing out, as when it has expired.

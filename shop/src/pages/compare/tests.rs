@@ -122,8 +122,25 @@ fn same_product_that_both_added_is_two_rows() {
         let theirs = ("New line: 차".to_owned(), first.clone(), None);
         let mine = ("Your new line: 차".to_owned(), first, Some("4 × abc".to_owned()));
         assert_eq!(told, [theirs, mine]);
-        assert_eq!(rows.iter().map(|row| row.is_second).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(rows.iter().map(Row::is_second).collect::<Vec<_>>(), [false, true]);
     }
+}
+
+#[test]
+fn line_that_was_there_when_the_form_was_opened_is_not_called_new() {
+    let new = [("new-product", "차"), ("new-price", "100"), ("new-quantity", "4")];
+    let opened = |changed: Vec<Field>, removed: &[(&str, &str)]| {
+        let typed = fields(&[&[("quantity-1", "1"), ("quantity-2", "3")][..], &new, removed].concat());
+        let rows = rows(Lang::En, &conflict(changed, true), &typed, Some(&order(&[(1, 1), (2, 3)])));
+        let mine = rows.into_iter().next_back().expect("my line");
+        (mine.opened.0, mine.now.0)
+    };
+    let told = |opened: &str, now: &str| (Some(opened.to_owned()), Some(now.to_owned()));
+    let elsewhere = || vec![("shipping.message", text("Before"), text("Theirs"), text("Before"))];
+    assert_eq!(opened(elsewhere(), &[]), told("3 at ₩100", "3 at ₩100"));
+    let changed = vec![("lines[2].quantity", number(2), number(3), number(2))];
+    assert_eq!(opened(changed, &[]), told("2 at ₩100", "3 at ₩100"));
+    assert_eq!(opened(elsewhere(), &[("remove-2", "on")]), told("1 at ₩100", "1 at ₩100"), "the line that stays");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! The checks: pure functions from the evidence of a round to what it violates. Each can fail; its tests show by what.
 
+mod called;
 mod kept;
 mod overwritten;
 mod private;
+mod returned;
 #[cfg(test)]
 mod samples;
 mod saved;
+mod unfinished;
 mod whole;
 
 use std::fmt;
@@ -33,12 +36,15 @@ pub(super) struct Check {
     pub(super) run: fn(&Evidence) -> Vec<Violation>,
 }
 
-pub(super) const CHECKS: [Check; 5] = [
+pub(super) const CHECKS: [Check; 8] = [
     Check { name: saved::NAME, run: saved::check },
     Check { name: kept::NAME, run: kept::check },
     Check { name: overwritten::NAME, run: overwritten::check },
     Check { name: private::NAME, run: private::check },
     Check { name: whole::NAME, run: whole::check },
+    Check { name: returned::NAME, run: returned::check },
+    Check { name: called::NAME, run: called::check },
+    Check { name: unfinished::NAME, run: unfinished::check },
 ];
 
 /// Everything that any check finds.

@@ -21,7 +21,8 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
             for new in after.markers.difference(&before.markers) {
                 since.insert(new, (after.version, &after.by));
             }
-            for field in Field::ALL {
+            // A product that is added overwrites nothing.
+            for field in [Field::Message, Field::Street, Field::Note] {
                 let Some(old) = before.text_of(field).filter(|old| !after.markers.contains(old)) else { continue };
                 let Some((version, by)) = since.get(old).copied() else { continue };
                 if by != after.by && !has_seen(&evidence.events, order, before, after, version) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::super::evidence::{Evidence, Revision};
+use super::super::gesture::Gesture;
 use super::super::history::{Answer, Event, Place, What};
 use super::super::marker::{Field, Marker};
 
@@ -61,6 +62,23 @@ impl Story {
 
     pub(super) fn withdrawn(self, marker: &Marker) -> Story {
         self.then(&marker.author.clone(), What::Withdrawn { markers: set(&[marker]) })
+    }
+
+    pub(super) fn taken_back(self, marker: &Marker) -> Story {
+        self.then(&marker.author.clone(), What::TakenBack { markers: set(&[marker]) })
+    }
+
+    pub(super) fn gave_up(self, marker: &Marker) -> Story {
+        let (address, state) = ("/orders/17/kept/1".into(), "OE-9 lost".into());
+        self.then(&marker.author.clone(), What::GaveUp { markers: set(&[marker]), address, state })
+    }
+
+    pub(super) fn does(self, person: &str, gesture: Gesture) -> Story {
+        self.then(person, What::Does(gesture))
+    }
+
+    pub(super) fn called_unsaved(self, markers: &[&Marker], is_refused: bool) -> Story {
+        self.then("park", What::CalledUnsaved { markers: set(markers), order: ORDER.into(), is_refused })
     }
 
     pub(super) fn offered(self, marker: &Marker) -> Story {

@@ -1,0 +1,67 @@
+//! P7: what the page of an order calls unsaved is unsaved.
+//!
+//! A browser whose processes are killed while it sends a text may have forgotten that: browsers write to the disk with a delay.
+
+use std::collections::BTreeSet;
+
+use super::super::evidence::{Evidence, note_of};
+use super::super::history::{Event, What};
+use super::super::marker::Marker;
+use super::Violation;
+use super::kept::STORED;
+
+pub(super) const NAME: &str = "P7 called unsaved is so";
+
+pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for event in &evidence.events {
+        let What::CalledUnsaved { markers, order, is_refused } = &event.what else { continue };
+        let saved: BTreeSet<&Marker> =
+            [order, &note_of(order)].iter().flat_map(|about| evidence.saved_in(about)).collect();
+        let is_wrong =
+            |marker: &&Marker| saved.contains(*marker) && !is_forgotten(&evidence.events, event.browser, marker);
+        let wrong: Vec<_> = markers.iter().filter(is_wrong).collect();
+        // Refused text has some that is saved already, and other text that is not.
+        if wrong.is_empty() || (*is_refused && wrong.len() < markers.len()) {
+            continue;
+        }
+        let from = if *is_refused { "the page of refused text" } else { "the order's page" };
+        found.push(Violation {
+            check: NAME,
+            what: format!("{}: {from} of {order} calls {wrong:?} unsaved", event.person),
+        });
+    }
+    found
+}
+
+/// Whether it was sent by this browser shortly before that was killed.
+fn is_forgotten(events: &[Event], browser: usize, marker: &Marker) -> bool {
+    let here = events.iter().filter(|event| event.browser == browser);
+    here.clone().filter(|event| event.what == What::Killed).any(|killed| {
+        let sends = |event: &&Event| matches!(&event.what, What::Sent { markers, .. } if markers.contains(marker));
+        here.clone().filter(sends).any(|sent| sent.at <= killed.at && killed.at - sent.at < STORED)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::*;
+    use super::*;
+
+    #[test]
+    fn unsaved_text_may_be_called_so() {
+        let (own, saved) = (message("park", 1), street("park", 2));
+        let story = || Story::default().typed(&own, 1).typed(&saved, 1).saves("park", &[&saved]);
+        assert_eq!(check(&story().called_unsaved(&[&own], false).evidence()), []);
+        assert_eq!(check(&story().called_unsaved(&[&own, &saved], true).evidence()), []);
+    }
+
+    #[test]
+    fn saved_text_that_is_called_unsaved_is_found() {
+        let own = message("park", 1);
+        let story = || Story::default().typed(&own, 1).saves("park", &[&own]);
+        for is_refused in [false, true] {
+            assert_eq!(check(&story().called_unsaved(&[&own], is_refused).evidence()).len(), 1);
+        }
+    }
+}
