@@ -64,6 +64,11 @@ const { lang } = document.documentElement;
 /** Of each request: its answer is in the language of this page, also if another one was chosen elsewhere since. */
 export const HEADERS = { accept: "application/json", ...(lang && { "accept-language": lang }) };
 
+/** A text as the browser sends it: lines end with CR LF. */
+export const sentAs = (text) => text.replace(/\r\n?|\n/g, "\r\n");
+
+export const WAIT_MS = 15000; // For an answer.
+
 /** Until another try makes sense: after a while, when the connection is back, or when it is ended. */
 export const pause = (ms, signal = globalThis) =>
 	new Promise((go) => {
@@ -104,11 +109,20 @@ export async function post(form, url, part, body, signal) {
 	return answer.code === "csrf-failed" && (await refresh(form, ["csrf"])) ? send() : answer;
 }
 
+/** Goes to an address as after a form: also to this page at another fragment, which alone would load nothing. */
+export function go(next) {
+	const to = new URL(next, document.baseURI);
+	const isHere = to.hash && to.href.split("#")[0] === location.href.split("#")[0];
+	if (!isHere) return location.assign(to);
+	history.replaceState(history.state, "", to);
+	location.reload();
+}
+
 /** Requests new hidden fields of the server, and takes over those with these names. Returns whether it did. */
 export async function refresh(form, names) {
 	const { fresh, person } = form.dataset;
 	if (!fresh) return false;
-	const signal = AbortSignal.timeout(15000);
+	const signal = AbortSignal.timeout(WAIT_MS);
 	const { status, fields } = await request(`${fresh}?${new URLSearchParams({ person })}`, "fields", { signal });
 	// An application whose forms have no token has none to give.
 	const given = names.filter((name) => fields?.[name]).map((name) => [name, fields[name]]);

@@ -3,12 +3,11 @@
 //
 // No state makes a field read-only: what cannot be saved now is said beside the form, and the server guards the save.
 
-import { bare, clock, hidden, isIn, near, post, refresh, tell } from "./form.js";
+import { WAIT_MS, bare, clock, hidden, isIn, near, post, refresh, tell } from "./form.js";
 import { watch } from "./live.js";
 import { LEFT, isReturn, store, typed } from "./text.js";
 
 export const RETRY_MS = [5000, 10000, 20000, 30000];
-export const WAIT_MS = 15000; // For an answer.
 const PARTING_MS = 10000; // What the server leaves of a lease after mode=parting.
 const LEFT_MS = 60000; // Between two pages in the same tab.
 const SOON_MS = 5000; // What was answered that recently need not be asked again.

@@ -3,8 +3,8 @@
 //
 // Typing goes on meanwhile. If the fields differ from what was sent when it was saved, the page stays, as a new form on the new version.
 
-import { adopt, bare, hidden, isIn, near, pause, post, refresh } from "./form.js";
-import { RETRY_MS, WAIT_MS } from "./lease.js";
+import { WAIT_MS, adopt, bare, go, hidden, isIn, near, pause, post, refresh, sentAs } from "./form.js";
+import { RETRY_MS } from "./lease.js";
 import { ANSWERED, SENDING, values } from "./text.js";
 
 /** How the browser would send the form, or nothing if it does that itself: into a dialog, another window, an address. */
@@ -17,21 +17,11 @@ function way(form, submitter) {
 	return isOurs && { url: of("action"), isMultipart: of("enctype") === "multipart/form-data" };
 }
 
-/** The body as the browser encodes it: a file as its name unless in parts, and lines that end with CR LF; with the present token. */
+/** The body as the browser encodes it: a file as its name unless in parts; with the present token. */
 function encoded(data, isMultipart, csrf) {
 	if (data.has("csrf")) data.set("csrf", csrf);
 	if (isMultipart) return data;
-	const text = (value) => (value.name ?? value).replace(/\r\n?|\n/g, "\r\n");
-	return new URLSearchParams(Array.from(data, (pair) => pair.map(text)));
-}
-
-/** Goes to an address as after a form: also to this page at another fragment, which alone would load nothing. */
-export function go(next) {
-	const to = new URL(next, document.baseURI);
-	const isHere = to.hash && to.href.split("#")[0] === location.href.split("#")[0];
-	if (!isHere) return location.assign(to);
-	history.replaceState(history.state, "", to);
-	location.reload();
+	return new URLSearchParams(Array.from(data, (pair) => pair.map((value) => sentAs(value.name ?? value))));
 }
 
 const LEFT = "left";

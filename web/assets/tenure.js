@@ -1,19 +1,29 @@
 // The scripts of pages with forms: form.js has what they share, text.js keeps the typed text, lease.js tracks the state of the form,
 // save.js sends it, kept.js is about text whose form is gone; live.js shows what is new on a page, with or without a form.
 
-import { bare, fields, hidden, isElsewhere, post } from "./form.js";
+import { WAIT_MS, bare, fields, go, hidden, isElsewhere, post } from "./form.js";
 import { choices, count, linkDrafts, markDraft, showKept } from "./kept.js";
-import { keepLease, WAIT_MS } from "./lease.js";
+import { keepLease } from "./lease.js";
 import { watch } from "./live.js";
-import { go, saveFrom } from "./save.js";
+import { saveFrom } from "./save.js";
 import { draftsOf, erase, isOther, keepText, settle, store, typed } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const open = [];
 
+/** It was not sent: the page stays, and says why. */
+function stay(lease, answer) {
+	const { textUnleft, textFreeSignedOut, textFailed } = lease.text;
+	lease.goOn({ 0: textUnleft, 401: textFreeSignedOut }[answer.status] ?? answer.detail ?? textFailed, answer);
+}
+
 for (const form of all("form[data-tenure-form]")) {
 	let lease;
-	const text = keepText(form, () => lease?.begin(), (isKept) => lease?.keeps(isKept));
+	const text = keepText(form, {
+		onWrite: () => lease?.begin(),
+		onKeep: (isKept) => lease?.keeps(isKept),
+		onSent: (answer) => (answer.next ? lease.leave() : stay(lease, answer)),
+	});
 	lease = keepLease(form, text.signedIn);
 	open.push({ form, lease, text, save: saveFrom(form, lease, text) });
 }
@@ -32,8 +42,7 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 		event.preventDefault();
 		const body = () => new URLSearchParams(new FormData(way));
 		const answer = await post(bare(open[0].form), bare(way).action, "next", body, AbortSignal.timeout(WAIT_MS));
-		const said = ({ text }) => ({ 0: text.textUnleft, 401: text.textFreeSignedOut })[answer.status] ?? answer.detail ?? text.textFailed;
-		if (!answer.next) return open.forEach(({ lease }) => lease.goOn(said(lease), answer));
+		if (!answer.next) return open.forEach(({ lease }) => stay(lease, answer));
 		for (const { text } of open) text.drop();
 		go(answer.next);
 	});

@@ -7,7 +7,7 @@
 // Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, when their person
 // signs out, and after a day. A dropped one can be restored for ten minutes.
 
-import { bare, clock, fields, hidden, isElsewhere, isIn, near, request, spaced, tell } from "./form.js";
+import { WAIT_MS, bare, clock, fields, go, hidden, isElsewhere, isIn, near, post, request, sentAs, spaced, tell } from "./form.js";
 
 const KEY = "tenure draft ";
 const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
@@ -193,10 +193,10 @@ export function erase(person) {
 addEventListener("storage", ({ key }) => key === ERASED && (erasedAt = Date.now()));
 
 /**
- * Keeps the text of this form, if it can be restored. `onWrite` is called after a draft was put into the fields, and `onKeep` with
- * whether the browser has stored one.
+ * Keeps the text of this form, if it can be restored. `onWrite` is called after a draft was put into the fields, `onKeep` with whether the
+ * browser has stored one, and `onSent` with the answer to a draft of another version.
  */
-export function keepText(element, onWrite, onKeep) {
+export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	const form = bare(element);
 	const { person, tenureForm: form_key, restore } = form.dataset;
 	const [version, form_id] = ["version", "form_id"].map((name) => () => hidden(form, name));
@@ -276,21 +276,21 @@ export function keepText(element, onWrite, onKeep) {
 	}
 
 	/** Typed on another version: the server shows it beside the current one. The draft stays until the next page has its text. */
-	function send(draft) {
+	async function send(draft) {
 		save();
 		isQuiet = true;
-		store(() => (sessionStorage[POSTED] = draft.key));
-		const own = Object.fromEntries(["csrf", "lid"].map((name) => [name, [hidden(form, name)]]));
 		// The form in which it was typed, and the form in which it continues.
-		const forms = { form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };
-		const all = { ...draft.base, ...draft.typed, ...own, ...forms, "edit-first": ["1"] };
-		const post = Object.assign(document.createElement("form"), { method: "post", action: restore });
-		post.addEventListener("formdata", ({ formData }) => {
-			for (const [name, list] of Object.entries(all))
-				for (const value of list) if (value !== false) formData.append(name, value === true ? "on" : value);
-		});
-		document.body.append(post);
-		post.submit();
+		const forms = { lid: [hidden(form, "lid")], form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };
+		const all = { ...draft.base, ...draft.typed, ...forms, "edit-first": ["1"] };
+		const ticked = (list) => list.flat().filter((value) => value !== false);
+		const sent = Object.entries(all).flatMap(([name, list]) => ticked(list).map((value) => [name, value === true ? "on" : sentAs(value)]));
+		const body = () => new URLSearchParams([["csrf", hidden(form, "csrf")], ...sent]);
+		const answer = await post(form, restore, "next", body, AbortSignal.timeout(WAIT_MS));
+		isQuiet = Boolean(answer.next);
+		onSent?.(answer);
+		if (!answer.next) return;
+		store(() => (sessionStorage[POSTED] = draft.key));
+		go(answer.next);
 	}
 
 	/** What is offered, as it is now: another tab may have typed on. */

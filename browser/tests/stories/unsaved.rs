@@ -463,13 +463,21 @@ async fn text_that_is_put_back_in_vain_is_offered_again() {
     minji.goes_to(SHIPPING).await;
     minji.sees("[data-tenure-draft-restore]").await;
     minji.is_online(false).await;
+    minji.types("[name='address.line1']", "Typed here").await;
     minji.clicks("[data-tenure-draft-restore]").await;
-    minji.waits_until("location.protocol === 'chrome-error:'").await;
+    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('still open')").await;
+    assert_eq!(minji.value("[name='address.line1']").await, "Typed here");
+    assert!(minji.reads("[data-tenure-draft-text]").await.contains("The first"));
+    assert_eq!(minji.drafts().await, 2);
     minji.is_online(true).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("location.search.includes('kept')").await;
+    assert_eq!(minji.value("[name=message]").await, "The first");
+    minji.sees("[data-tenure-draft-restore]").await;
+    assert!(minji.reads("[data-tenure-draft-text]").await.contains("Typed here"));
     minji.goes_to(SHIPPING).await;
     minji.sees("[data-tenure-draft-restore]").await;
-    assert!(minji.reads("[data-tenure-draft-text]").await.contains("The first"));
-    assert_eq!(minji.drafts().await, 1);
+    assert_eq!(minji.drafts().await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

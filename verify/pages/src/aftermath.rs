@@ -110,7 +110,8 @@ impl Script {
             self.visitor.goes_to(&page.refused).await?;
             let page = self.looks().await?;
             // What is not the order's: on the page of a mistake perhaps nothing but that.
-            let own = if page.is_open() { Marker::all_in(&page.changed.join("\n")) } else { page.own(&self.visitor.person) };
+            let own =
+                if page.is_open() { Marker::all_in(&page.changed.join("\n")) } else { page.own(&self.visitor.person) };
             if !page.is_wrong {
                 self.records(called(own, true));
             }

@@ -1,4 +1,4 @@
-//! P6: a text that its person typed over is not sent from the same form again, unless the person put it back.
+//! P6: a text that its person typed over is not sent from the same form again, unless the person put it back, or it was saved meanwhile.
 
 use super::super::evidence::Evidence;
 use super::super::gesture::Gesture;
@@ -21,7 +21,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
                 .iter()
                 .position(|later| matches!(&later.what, What::TakenBack { markers } if markers.contains(marker)));
             let mut later = later[..until.unwrap_or(later.len())].iter();
-            if later.any(|later| sends(later, marker)) {
+            if later.any(|later| sends(evidence, later, marker)) {
                 let (who, at) = (&event.person, event.at.as_secs_f64());
                 found.push(Violation {
                     check: NAME,
@@ -33,8 +33,12 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     found
 }
 
-fn sends(event: &Event, marker: &Marker) -> bool {
-    matches!(&event.what, What::Sent { markers, .. } if markers.contains(marker))
+/// Whether it is sent as text of the person. A form on a version that has it sends it as the order's.
+fn sends(evidence: &Evidence, event: &Event, marker: &Marker) -> bool {
+    let What::Sent { markers, order, version } = &event.what else { return false };
+    let mut revisions = evidence.revisions.get(order).into_iter().flatten();
+    let since = revisions.find(|revision| revision.markers.contains(marker)).map(|revision| revision.version);
+    markers.contains(marker) && since.is_none_or(|since| version.is_none_or(|version| version < since))
 }
 
 /// From here on another page may have the text: one of before, another tab, or a draft that the person puts back.
@@ -64,6 +68,14 @@ mod tests {
         let story = || Story::default().typed(&own, 1).taken_back(&own);
         assert_eq!(check(&story().does("park", Gesture::Reload).sent("park", &[], 1).evidence()), []);
         assert_eq!(check(&story().does("park", Gesture::Reload).sent("park", &[&own], 1).evidence()).len(), 1);
+    }
+
+    #[test]
+    fn text_that_was_saved_meanwhile_is_the_orders() {
+        let own = message("park", 1);
+        let story = Story::default().typed(&own, 1).sent("park", &[&own], 1).taken_back(&own);
+        let story = story.saves("seed", &[]).saves("park", &[&own]).does("park", Gesture::Reload);
+        assert_eq!(check(&story.sent("park", &[&own], 2).evidence()), []);
     }
 
     #[test]
