@@ -155,8 +155,8 @@ export const draftsOf = (person) => drafts().filter((draft) => !person || draft.
  * device. A save may still be under way.
  */
 export async function settle(person, tries = SETTLE_TRIES) {
-	async function isUnderWay({ key, sent, dropped, question, form_id }) {
-		if (!sent || dropped || !question) return false;
+	async function isUnderWay({ key, sent, question, form_id }) {
+		if (!sent || !question) return false;
 		const { saved } = await request(`${question}?${new URLSearchParams({ form_id })}`, "saved");
 		if (!saved) return sent === SENDING;
 		// Typed on meanwhile, it is other text.

@@ -319,6 +319,31 @@ async fn text_whose_save_was_stopped_too_late_is_not_called_unsaved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_saved_unheard_and_left_is_neither_dropped_nor_unsaved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    for way in ["form", "order"] {
+        let typed = format!("Ring the bell, {way}");
+        minji.goes_to(SHIPPING).await;
+        // The shop takes the blanks off.
+        minji.types("[name=message]", &format!(" {typed} ")).await;
+        minji.finds::<()>(LOST_ONCE).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.clicks("[data-tenure-stop]").await;
+        minji.clicks("[form=leave]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert_eq!(minji.reads("dd.typed").await, typed);
+        if way == "form" {
+            minji.goes_to(SHIPPING).await;
+        }
+        minji.waits_until(NO_DRAFT).await;
+        minji.goes_to(SHIPPING).await;
+        minji.sees("#shipping[data-tenure-state=free]").await;
+        assert!(!minji.finds::<bool>("document.querySelector('[data-tenure-draft]').checkVisibility()").await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn after_a_save_without_an_answer_nothing_is_said_to_be_reserved() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;

@@ -19,7 +19,7 @@ use super::{problem, refusal};
 use crate::domain::WeakPassword;
 use crate::session::{self, Visitor};
 use crate::texts::{Html, Lang, left};
-use crate::use_cases::{PasswordChange, Shop};
+use crate::use_cases::{PasswordChange, SessionId, Shop};
 
 const OLD: &str = "password-old";
 const NEW: &str = "password-new";
@@ -42,6 +42,7 @@ pub(super) async fn show(visit: Visit) -> Response {
 pub(super) async fn change(
     State(shop): State<Shop>,
     Extension(visitor): Extension<Visitor>,
+    current: Option<Extension<SessionId>>,
     Key(key): Key,
     form: Posted,
 ) -> Answer {
@@ -54,7 +55,8 @@ pub(super) async fn change(
         return Ok(wrong(frame, AGAIN, t.password_again(), t.passwords_differ()));
     }
     let browser = key.known_as(member.id().as_str());
-    match shop.change_password(&member, old, new, &browser, &visitor.agent).await {
+    let current = current.map(|Extension(id)| id);
+    match shop.change_password(&member, old, new, current.as_ref(), &browser, &visitor.agent).await {
         Ok(PasswordChange::Done(session)) => {
             let mut response = Flash::PasswordChanged.at("/account");
             session::start(&mut response, &session);

@@ -93,14 +93,14 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     let read = if fields.has("edit-first") { Err(Vec::new()) } else { read_shipping(visit.frame.t, &fields) };
     let Ok(info) = read else {
         let mut fields = fields.clone();
-        // [Edit again], of a form in which nothing was typed.
-        if fields.has("edit-first")
-            && let Some(order) = compare::opened(&shop, &visit, &no, version).await
-            && fields.says_nothing_new(&order)
-        {
+        let next = goes_on(&shop, &visit, &fields, &key).await;
+        // [Edit again], of a form in which nothing was typed, or that was saved as it is.
+        let opened = compare::opened(&shop, &visit, &no, version).await;
+        let says_nothing = matches!(next, Ok(None)) || opened.is_some_and(|order| fields.says_nothing_new(&order));
+        if fields.has("edit-first") && says_nothing {
             return Ok(Sent::refused(format!("{}/shipping", order_url(&no))).answer(visit.frame.script));
         }
-        if let Ok(Some((form, _))) = goes_on(&shop, &visit, &fields, &key).await {
+        if let Ok(Some((form, _))) = next {
             outcome::goes_on(&shop, &visit, &no, Some(once.form), form).await;
             fields.set("form_id", &form.to_string());
         }

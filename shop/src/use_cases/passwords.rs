@@ -6,7 +6,7 @@ use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
 use tenure::error::{DatabaseError, UpdateError};
 
-use super::sessions::NewSession;
+use super::sessions::{NewSession, SessionId};
 use super::sign_in::Checked;
 use super::{Refusal, Shop};
 use crate::domain::{Member, MemberId, Role, WeakPassword, check_password};
@@ -54,13 +54,14 @@ pub enum MemberRefusal {
 }
 
 impl Shop {
-    /// Changes the member's own password; it requires the old one. `browser` and `agent` as for
-    /// [`Knock`](super::Knock).
+    /// Changes the member's own password; it requires the old one. The leases of the other sessions are released. `current` is the session in
+    /// which it is changed; `browser` and `agent` as for [`Knock`](super::Knock).
     pub async fn change_password(
         &self,
         member: &Member,
         old: &str,
         new: &str,
+        current: Option<&SessionId>,
         browser: &str,
         agent: &str,
     ) -> Result<PasswordChange, Refusal> {
@@ -87,8 +88,13 @@ impl Shop {
             Ok(hash) => hash,
             Err(TooBusy) => return Ok(PasswordChange::Busy),
         };
+        let others =
+            self.sessions(member).await?.into_iter().filter(|other| current.is_none_or(|own| own.0 != other.id));
         match self.begin_again(member, &hash, browser, agent).await? {
             Some(session) => {
+                for other in others {
+                    self.release(member, &self.gate.open_forms.take(&other.id)).await;
+                }
                 tracing::info!(account = ?account, "password changed, signed out everywhere else");
                 Ok(PasswordChange::Done(session))
             }

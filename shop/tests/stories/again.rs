@@ -403,6 +403,19 @@ async fn editing_again_keeps_no_text_of_a_form_in_which_nothing_was_typed() {
 }
 
 #[tokio::test]
+async fn editing_again_keeps_no_text_that_was_saved_as_it_is() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", " Ring twice ");
+    minji.submit(form.clone()).await.is(200);
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "theirs")).await.is(200);
+    let page = minji.submit(form.with("edit-first", "1")).await;
+    assert_eq!((page.is(200).path.as_str(), page.form(SHIPPING).value("message")), (SHIPPING, "theirs"));
+    minji.get("/orders?only=drafts").await.says("0 orders");
+    assert!(!minji.open(ORDER).await.html.contains("was not saved"));
+}
+
+#[tokio::test]
 async fn page_of_an_ended_form_does_not_say_that_nobody_changed_the_order() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);

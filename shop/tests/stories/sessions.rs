@@ -320,6 +320,18 @@ async fn password_change_requires_the_old_and_ends_other_sessions() {
 }
 
 #[tokio::test]
+async fn password_change_frees_the_orders_of_the_other_sessions() {
+    let server = Server::start().await;
+    let (here, there) = (server.sign_in("minji").await, server.sign_in("minji").await);
+    server.place("one").await;
+    there.edit(ORDER).await.is(200);
+    let hers = here.edit("one").await.is(200).form("/orders/one/edit/save");
+    changes(&here, "tenure-demo", NEW, NEW).await.is(200);
+    assert_eq!(server.held().await.len(), 1);
+    assert_eq!(here.beat("edit", &hers, "keep").await.1["mode"], "held");
+}
+
+#[tokio::test]
 async fn weak_or_mistyped_password_is_refused_and_never_shown() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
