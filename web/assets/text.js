@@ -207,6 +207,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	let offer, shown, savedAs;
 	let sent = {}; // What became of which text.
 	let used; // A form with which other text was sent before, and may be saved: that it was saved says nothing of what is typed now.
+	let isSaving = false;
 	let isQuiet = false; // It was saved, or left: nothing more is kept until there is another key.
 	let typedAt = Date.now();
 
@@ -243,10 +244,11 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		part("discard").hidden = state === "dropped";
 	}
 
-	function wait(isSaving) {
+	function wait(saves) {
+		isSaving = saves;
 		if (!box) return;
 		const hadFocus = box.contains(document.activeElement);
-		box.hidden = isSaving || !shown;
+		box.hidden = saves || !shown;
 		if (box.hidden && hadFocus) fields(form)[0]?.focus();
 	}
 	const isOfNow = (draft) => draft.version === version();
@@ -286,7 +288,9 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		const sent = Object.entries(all).flatMap(([name, list]) => ticked(list).map((value) => [name, value === true ? "on" : sentAs(value)]));
 		const body = () => new URLSearchParams([["csrf", hidden(form, "csrf")], ...sent]);
 		const answer = await post(form, restore, "next", body, AbortSignal.timeout(WAIT_MS));
-		isQuiet = Boolean(answer.next);
+		// What is saved meanwhile leads to its own page; the draft is still offered.
+		if (isSaving) return;
+		isQuiet &&= Boolean(answer.next);
 		onSent?.(answer);
 		if (!answer.next) return;
 		store(() => (sessionStorage[POSTED] = draft.key));

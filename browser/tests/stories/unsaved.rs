@@ -506,6 +506,46 @@ async fn text_that_is_put_back_in_vain_is_offered_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_saved_while_another_is_put_back_is_not_lost() {
+    // The answer to the draft follows that to the save.
+    const LATE: &str = "(window.send = fetch, window.saved = new Promise((go) => (window.go = go)), window.fetch = (url, options) =>
+        options?.method !== 'POST' || !/shipping$/.test(url) ? send(url, options)
+        : /edit-first/.test(options.body) ? send(url, options).then(async (answer) => {
+            const text = await answer.text();
+            await saved;
+            return new Response(text, answer);
+        }) : send(url, options).then((answer) => ((answer.json = () => new Response(answer.body).json().finally(() => setTimeout(go))), answer)), null)";
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "The first").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.closes_this_tab_and_opens_another().await;
+    story.clock.advance(Duration::from_secs(400));
+    park.goes_to(SHIPPING).await;
+    park.types("[name='address.line2']", "Theirs").await;
+    super::saves(&park).await;
+    minji.goes_to(SHIPPING).await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    park.goes_to(SHIPPING).await;
+    park.types("[name='address.line1']", "Theirs again").await;
+    super::saves(&park).await;
+    minji.is_online(true).await;
+    let slow = serde_json::json!({ "offline": false, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1 });
+    minji.emulates("Network.emulateNetworkConditions", slow).await;
+    minji.finds::<()>(LATE).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.types("[name='address.line1']", "Typed here").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until(&format!("location.href.includes('kept') || location.pathname === '/orders/{ORDER}'")).await;
+    minji.sees("main[data-state=CP-2]").await;
+    assert!(minji.reads(".side.own").await.contains("Typed here"));
+    let kept = "Object.entries(localStorage).filter(([key]) => key.startsWith('tenure draft')).map(([, draft]) => draft).join()";
+    let kept: String = minji.finds(kept).await;
+    assert!(kept.contains("The first") && kept.contains("Typed here"), "{kept}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_that_was_typed_after_a_save_without_an_answer_is_not_taken_for_saved() {
     // The first save arrives, and its answer does not; the second does not arrive.
     const LOST: &str =

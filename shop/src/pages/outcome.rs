@@ -165,12 +165,15 @@ async fn next_version(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Opti
 /// Keeps the sent form; `None` if that is not possible.
 pub(super) async fn keep(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Option<FormId> {
     let mut fields = attempt.kept_fields();
+    let mut has_text = attempt.what.has_text();
     if let Ok(form) = attempt.fields.text("form_id").parse()
         && let Ok(Some(saved)) = shop.saved(&visit.member, form).await
     {
         fields.push((SAVED_BEFORE.to_owned(), saved.version.number().to_string()));
+    } else if let Some(order) = compare::opened(shop, visit, attempt.no, attempt.seen).await {
+        has_text &= !attempt.fields.says_nothing_new(&order);
     }
-    let kept = Kept { what: attempt.what.code().to_owned(), fields };
+    let kept = Kept { what: attempt.what.code().to_owned(), fields, has_text };
     match shop.keep(&visit.member, attempt.no, &kept).await {
         Ok(id) => id,
         Err(error) => {

@@ -47,6 +47,8 @@ pub struct Kept {
     pub what: String,
     /// Names and values.
     pub fields: Vec<(String, String)>,
+    /// Whether it has text of the person that is not saved: a button has none, nor has a form in which nothing was typed.
+    pub has_text: bool,
 }
 
 impl Kept {
@@ -57,15 +59,16 @@ impl Kept {
 
     /// The form whose text it is.
     fn form(&self) -> Option<FormId> {
-        let (_, id) = self.fields.iter().find(|(name, _)| name == "form_id" && Self::is_text(&self.what))?;
+        let (_, id) = self.fields.iter().find(|(name, _)| name == "form_id" && self.has_text)?;
         id.parse().ok()
     }
 
     /// As it is stored, and where its text goes on.
     fn of(row: KeptRow) -> Option<Self> {
         let mut fields: Vec<(String, String)> = serde_json::from_str(&row.fields).ok()?;
+        let has_text = row.form.is_some();
         fields.extend(row.form.map(|form| ("text-of".to_owned(), form)));
-        Some(Kept { fields, what: row.what })
+        Some(Kept { fields, what: row.what, has_text })
     }
 }
 

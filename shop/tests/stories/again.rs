@@ -403,6 +403,19 @@ async fn editing_again_keeps_no_text_of_a_form_in_which_nothing_was_typed() {
 }
 
 #[tokio::test]
+async fn refused_form_in_which_nothing_was_typed_is_not_called_unsaved() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.get(SHIPPING).await.form(SHIPPING);
+    park.edit(ORDER).await.is(200);
+    minji.submit(form.clone()).await.is(423);
+    minji.get("/orders?only=drafts").await.says("0 orders");
+    assert!(!minji.open(ORDER).await.html.contains("was not saved"));
+    minji.submit(form.with("message", "Ring twice")).await.is(423);
+    minji.get("/orders?only=drafts").await.says("1 order");
+}
+
+#[tokio::test]
 async fn editing_again_keeps_no_text_that_was_saved_as_it_is() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
