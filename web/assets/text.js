@@ -266,7 +266,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		each(form, draft.typed, write);
 		for (const said of document.querySelectorAll("[data-tenure-drawn]")) said.hidden = true;
 		remove(draft);
-		typedAt = draft.at;
+		if (!text) typedAt = draft.at;
 		save();
 		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
 		if (!other || isShown(other)) show("back", draft);
@@ -436,7 +436,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		drop() {
 			save();
 			isQuiet = true;
-			ofThisForm().forEach((draft) => drop(draft));
+			const seen = mine().filter((draft) => draft.seen && draft.key !== key);
+			[...ofThisForm(), ...seen].forEach((draft) => drop(draft));
 		},
 	};
 }

@@ -531,7 +531,8 @@ async fn text_that_is_saved_while_another_is_put_back_is_not_lost() {
     park.types("[name='address.line1']", "Theirs again").await;
     super::saves(&park).await;
     minji.is_online(true).await;
-    let slow = serde_json::json!({ "offline": false, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1 });
+    let slow =
+        serde_json::json!({ "offline": false, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1 });
     minji.emulates("Network.emulateNetworkConditions", slow).await;
     minji.finds::<()>(LATE).await;
     minji.clicks("[data-tenure-draft-restore]").await;

@@ -11,7 +11,8 @@ use tenure::{
 use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
 use super::frame::Visit;
 use super::read::{new_lines, read_new_line};
-use crate::domain::{Order, OrderLine, OrderNo};
+use super::refusal::Attempt;
+use crate::domain::{Member, Order, OrderLine, OrderNo};
 use crate::texts::{Html, Lang, field_label, line_of, marked, shown};
 use crate::use_cases::Shop;
 
@@ -365,6 +366,16 @@ pub(super) async fn opened(
     seen: impl Into<Option<VersionToken<Order>>>,
 ) -> Option<Order> {
     shop.order_in(&visit.member, no, seen.into()?.version()).await.ok().flatten()
+}
+
+/// The text of a refused form that is the person's own: what differs from the order on which it was typed, or, if that is not known, from the
+/// present one.
+pub(super) async fn own_text(shop: &Shop, member: &Member, attempt: &Attempt<'_>, now: &Order) -> Fields {
+    let opened = match attempt.seen {
+        Some(seen) => shop.order_in(member, attempt.no, seen.version()).await.ok().flatten(),
+        None => None,
+    };
+    attempt.fields.without_same(opened.as_ref().unwrap_or(now))
 }
 
 /// The typed fields that the rows do not decide: for hidden fields beside them.

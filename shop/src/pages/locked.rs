@@ -16,9 +16,9 @@ use super::face::Face;
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::order_url;
 use super::problem::{self, ProblemPage, typed};
 use super::refusal::{self, Attempt, What};
+use super::{compare, order_url};
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::texts::Html;
 use crate::use_cases::{OrderView, Shop};
@@ -206,9 +206,10 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         Ok(view) => view,
         Err(refusal) => return refusal::plain(frame, refusal),
     };
+    let own = compare::own_text(shop, &member, &attempt, &view.order).await;
     // Its end frees nothing any more.
     if let Some(error) = view.order.frozen() {
-        return problem::order_refuses(frame, attempt.no, Some(&view.order), &error, attempt.fields);
+        return problem::order_refuses(frame, attempt.no, Some(&view.order), &error, &own);
     }
     let (is_me, holder) = (frame.is_me(&holder.owner), frame.sees(holder));
     let words = Words::new(&frame, shop, attempt.what, attempt.no, &holder);
@@ -220,7 +221,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         action: attempt.action(),
         again: attempt.again(),
         carried: attempt.carried(),
-        typed: typed(frame.t, &attempt.fields.without_same(&view.order), Some(&view.order)),
+        typed: typed(frame.t, &own, Some(&view.order)),
         view,
         seen: attempt.seen,
         next_form: FormId::random(),

@@ -413,13 +413,13 @@ pub(super) fn failed(frame: Frame) -> Response {
     page.link("/orders", t.to_orders()).answer(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// 409: the order's own rules refuse it. The text that differs from the order, if that is known, is shown for copying.
+/// 409: the order's own rules refuse it. The person's own text is shown for copying.
 pub(super) fn order_refuses(
     frame: Frame,
     no: &OrderNo,
     order: Option<&Order>,
     error: &OrderError,
-    fields: &Fields,
+    own: &Fields,
 ) -> Response {
     let t = frame.t;
     let title = match error {
@@ -427,7 +427,7 @@ pub(super) fn order_refuses(
         _ => t.refused_title(no),
     };
     let mut page = ProblemPage::new(frame.state("OE-15"), title).say(t.refusal(error));
-    page.typed = typed(t, &order.map_or_else(|| fields.clone(), |order| fields.without_same(order)), order);
+    page.typed = typed(t, own, order);
     page.typed_said = t.refused_text_kept();
     if matches!(error, OrderError::OutOfStock { .. }) {
         page = page.link("/stock", t.stock_title());

@@ -11,7 +11,7 @@ use tenure_web::form_id::FormId;
 use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::problem::Retry;
-use super::{conflict, locked, lost, order_url, problem};
+use super::{compare, conflict, locked, lost, order_url, problem};
 use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Kept, Refusal, Shop};
 
@@ -141,7 +141,11 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
         }
         Refusal::Order(error) => {
             let order = shop.order(&visit.member, attempt.no).await.ok().map(|view| view.order);
-            problem::order_refuses(visit.frame, attempt.no, order.as_deref(), &error, attempt.fields)
+            let own = match &order {
+                Some(order) => compare::own_text(shop, &visit.member, &attempt, order).await,
+                None => attempt.fields.clone(),
+            };
+            problem::order_refuses(visit.frame, attempt.no, order.as_deref(), &error, &own)
         }
         Refusal::Failed(Error::Database(DatabaseError::LockTimeout { holder: Some(holder), .. }))
             if attempt.what == What::StartShipping =>

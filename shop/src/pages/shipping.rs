@@ -173,7 +173,10 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
         // If nothing was typed, the order's own page shows the reason.
         return match is_blank {
             true => see(&order_url(no)),
-            false => problem::order_refuses(visit.frame, no, Some(&view.order), &refusal, fields),
+            false => {
+                let own = compare::own_text(shop, member, &attempt, &view.order).await;
+                problem::order_refuses(visit.frame, no, Some(&view.order), &refusal, &own)
+            }
         };
     }
     let (form_id, mine) = match is_blank {

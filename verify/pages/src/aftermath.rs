@@ -10,7 +10,7 @@ use super::check::{Fate, fates};
 use super::evidence::{Evidence, note_of};
 use super::gesture::Gesture;
 use super::history::{Place, What};
-use super::marker::Marker;
+use super::marker::{Field, Marker};
 use super::page::{Control, Page};
 use super::script::Script;
 
@@ -51,8 +51,9 @@ impl Script {
     pub(super) async fn finishes(&mut self, is_last: bool) -> Result<()> {
         let Ok(mut page) = self.looks().await else { return Ok(()) };
         let text = if page.form == "conflict" { page.mine.clone() } else { page.changed.join("\n") };
-        let mut left: BTreeSet<Marker> =
-            Marker::all_in(&text).into_iter().filter(|own| own.author == self.visitor.person).collect();
+        // A mistake is mended.
+        let is_own = |own: &Marker| own.author == self.visitor.person && own.field != Field::Phone;
+        let mut left: BTreeSet<Marker> = Marker::all_in(&text).into_iter().filter(is_own).collect();
         let end = Instant::now() + FINISHED;
         while !left.is_empty() && Instant::now() < end {
             let gesture = Gesture::to_save(&page);
@@ -109,12 +110,10 @@ impl Script {
         if !page.refused.is_empty() {
             self.visitor.goes_to(&page.refused).await?;
             let page = self.looks().await?;
-            // What is not the order's: on the page of a mistake perhaps nothing but that.
+            // What is not the order's.
             let own =
                 if page.is_open() { Marker::all_in(&page.changed.join("\n")) } else { page.own(&self.visitor.person) };
-            if !page.is_wrong {
-                self.records(called(own, true));
-            }
+            self.records(called(own, true));
         }
         Ok(())
     }

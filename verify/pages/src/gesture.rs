@@ -13,7 +13,7 @@ pub(super) enum Gesture {
     Type(Field),
     /// Types what the field had before.
     TakeBack(Field),
-    /// Empties a field that must not be empty, or fills it again.
+    /// Types what no telephone number is, or one again.
     Mistake,
     Mend,
     /// Marks a product as removed; or none any more.
@@ -72,7 +72,7 @@ impl Gesture {
         let way = ways.into_iter().find(|way| page.controls.contains(way));
         match way {
             _ if page.choices > 0 => Gesture::Choose(Side::Mine),
-            _ if page.is_wrong => Gesture::Mend,
+            _ if page.is_wrong() => Gesture::Mend,
             // Somebody may have removed the others.
             _ if page.removed > 0 => Gesture::KeepAll,
             Some(Control::Save) => Gesture::Save,
@@ -96,7 +96,8 @@ impl Gesture {
         ];
         if page.is_open() && page.is_writable {
             let weight = if has_text { 7 } else { 40 };
-            possible.extend(page.present.iter().map(|field| (Gesture::Type(*field), weight)));
+            let fields = || page.present.iter().filter(|field| **field != Field::Phone);
+            possible.extend(fields().map(|field| (Gesture::Type(*field), weight)));
             possible.extend([(Gesture::Crash, 1), (Gesture::Die, 1), (Gesture::Sleep, 1), (Gesture::SignOut, 1)]);
             // A person whose text is not saved yet goes away from the browser that they share.
             if has_text && is_shared {
@@ -104,11 +105,12 @@ impl Gesture {
             }
         }
         if page.is_open() && page.is_writable {
-            if page.present.contains(&Field::Street) {
-                possible.push(if page.is_wrong { (Gesture::Mend, 40) } else { (Gesture::Mistake, 3) });
+            if page.present.contains(&Field::Phone) {
+                possible.push(if page.is_wrong() { (Gesture::Mend, 40) } else { (Gesture::Mistake, 3) });
             }
             if has_text {
-                possible.extend(page.present.iter().map(|field| (Gesture::TakeBack(*field), 4)));
+                let fields = page.present.iter().filter(|field| **field != Field::Phone);
+                possible.extend(fields.map(|field| (Gesture::TakeBack(*field), 4)));
             }
         }
         if page.removed > 0 {

@@ -12,10 +12,12 @@ pub(super) enum Field {
     Product,
     /// The text of the note, which only operators see.
     Note,
+    /// The telephone number: any text in it is a mistake.
+    Phone,
 }
 
 impl Field {
-    pub(super) const ALL: [Field; 4] = [Field::Message, Field::Street, Field::Product, Field::Note];
+    pub(super) const ALL: [Field; 5] = [Field::Message, Field::Street, Field::Product, Field::Note, Field::Phone];
 
     fn letter(self) -> &'static str {
         match self {
@@ -23,6 +25,7 @@ impl Field {
             Field::Street => "s",
             Field::Product => "p",
             Field::Note => "n",
+            Field::Phone => "t",
         }
     }
 
@@ -33,6 +36,7 @@ impl Field {
             Field::Street => "input[name='address.line1'][type=text]",
             Field::Product => "input[name=new-product]",
             Field::Note => "#note textarea[name=text]",
+            Field::Phone => "input[name='receiver.phone'][type=tel]",
         }
     }
 }

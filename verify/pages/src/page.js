@@ -16,7 +16,6 @@ const marked = [...document.querySelectorAll(":is(p, td, label):has(> ins, > del
 const rows = form?.id === "conflict" ? [...form.querySelectorAll(".meet, tr")] : [];
 const mine = rows.filter((row) => !row.querySelector(".theirs input:checked")).map((row) => [...row.querySelectorAll(".own")].map(plain).join("\n"));
 const ticks = [...(open?.querySelectorAll("[name^=remove-]") ?? [])];
-const code = open?.querySelector("input[name='address.postal_code']");
 const radios = rows.flatMap((row) => [...row.querySelectorAll("input[type=radio]")]);
 const unsaved = [...document.querySelectorAll("[data-tenure-draft-of]")].filter(isSeen);
 const typed = [...document.querySelectorAll("textarea, input:not([type=hidden], [type=radio], [type=checkbox])")];
@@ -43,7 +42,6 @@ return {
 	isNote: /^note /.test(form?.dataset.tenureForm),
 	removed: ticks.filter(({ checked }) => checked).length,
 	lines: ticks.length,
-	isWrong: code?.value === "",
 	choices: radios.length / 2 - radios.filter(({ checked }) => checked).length,
 	mine: mine.join("\n"),
 	unsaved: unsaved.map(({ innerText }) => innerText).join("\n"),

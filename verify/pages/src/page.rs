@@ -84,8 +84,6 @@ pub(super) struct Page {
     /// The lines of the order in the form, and how many of them are to be removed.
     pub(super) lines: usize,
     pub(super) removed: usize,
-    /// Whether a field that must not be empty is.
-    pub(super) is_wrong: bool,
     /// How many choices of a comparison are open.
     pub(super) choices: usize,
     /// What a comparison would send of the person's own text.
@@ -120,7 +118,6 @@ struct Found {
     is_note: bool,
     lines: usize,
     removed: usize,
-    is_wrong: bool,
     choices: f64,
     mine: String,
     unsaved: String,
@@ -162,7 +159,6 @@ impl Page {
             is_note: found.is_note,
             lines: found.lines,
             removed: found.removed,
-            is_wrong: found.is_wrong,
             choices: found.choices as usize,
             mine: found.mine,
             unsaved: found.unsaved,
@@ -179,6 +175,11 @@ impl Page {
     /// Whether the browser shows its own page, because nothing came.
     pub(super) fn is_error(&self) -> bool {
         self.state.is_empty()
+    }
+
+    /// Whether a field has a mistake.
+    pub(super) fn is_wrong(&self) -> bool {
+        Marker::all_in(&self.fields.join("\n")).iter().any(|marker| marker.field == Field::Phone)
     }
 
     /// Whether it is a form with fields.
@@ -220,7 +221,7 @@ mod tests {
     fn page_is_read_from_what_the_script_finds() {
         let found = json!({ "loaded": 1.5, "path": "/orders/17/kept/9", "address": "/orders/17/kept/9", "state": "CP-2",
             "form": "conflict", "mode": "free", "complete": true, "version": "v12.0a", "writable": false, "present": [],
-            "isNote": false, "lines": 0, "removed": 0, "isWrong": false, "choices": 1, "mine": "~m-park-0001~", "unsaved": "", "refused": "", "flash": "", "fields": [],
+            "isNote": false, "lines": 0, "removed": 0, "choices": 1, "mine": "~m-park-0001~", "unsaved": "", "refused": "", "flash": "", "fields": [],
             "changed": [],
             "text": "yours ~m-park-0001~ theirs ~m-minji-0002~", "drafts": [], "controls": [0, 1] });
         let page = Page::read(found).expect("it is whole");

@@ -93,8 +93,11 @@ impl Script {
                 self.types_over(field, page);
                 self.visitor.takes_back(field).await
             }
-            Gesture::Mistake => self.visitor.has_a_mistake(true).await,
-            Gesture::Mend => self.visitor.has_a_mistake(false).await,
+            Gesture::Mistake => self.types(Field::Phone, page).await,
+            Gesture::Mend => {
+                self.types_over(Field::Phone, page);
+                self.visitor.types(Field::Phone, "010-0000-1001").await
+            }
             Gesture::Remove | Gesture::KeepAll => self.visitor.removes(gesture == Gesture::Remove).await,
             Gesture::Choose(side) => self.visitor.chooses(side).await,
             Gesture::SaveUnheard => {

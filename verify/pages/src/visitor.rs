@@ -150,11 +150,6 @@ impl Visitor {
         self.types(field, &before).await
     }
 
-    /// Empties the postal code, or fills it.
-    pub(super) async fn has_a_mistake(&self, has: bool) -> Result<()> {
-        self.types_into("input[name='address.postal_code']", if has { "" } else { "06236" }).await
-    }
-
     /// Marks the first product as removed, or none.
     pub(super) async fn removes(&self, removes: bool) -> Result<()> {
         let script = "const [css] = arguments; for (const tick of document.querySelectorAll(css)) tick.click();";

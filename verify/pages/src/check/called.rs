@@ -21,8 +21,8 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
         let is_wrong =
             |marker: &&Marker| saved.contains(*marker) && !is_forgotten(&evidence.events, event.browser, marker);
         let wrong: Vec<_> = markers.iter().filter(is_wrong).collect();
-        // Refused text has some that is saved already, and other text that is not.
-        if wrong.is_empty() || (*is_refused && wrong.len() < markers.len()) {
+        // What is offered as a whole may have some that is saved already, and other text that is not.
+        if wrong.is_empty() || wrong.len() < markers.len() {
             continue;
         }
         let from = if *is_refused { "the page of refused text" } else { "the order's page" };
@@ -53,7 +53,9 @@ mod tests {
         let (own, saved) = (message("park", 1), street("park", 2));
         let story = || Story::default().typed(&own, 1).typed(&saved, 1).saves("park", &[&saved]);
         assert_eq!(check(&story().called_unsaved(&[&own], false).evidence()), []);
-        assert_eq!(check(&story().called_unsaved(&[&own, &saved], true).evidence()), []);
+        for is_refused in [false, true] {
+            assert_eq!(check(&story().called_unsaved(&[&own, &saved], is_refused).evidence()), []);
+        }
     }
 
     #[test]
