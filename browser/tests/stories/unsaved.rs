@@ -641,6 +641,52 @@ async fn product_that_is_kept_after_all_is_not_removed_by_a_reload() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_of_a_comparison_that_is_dropped_is_not_called_unsaved() {
+    let story = Story::begin().await;
+    let (minji, _park) = compares(&story).await;
+    minji.clicks("[name=edit-first]").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.goes_back().await;
+    minji.waits_until("location.pathname.includes('/kept/')").await;
+    story.clock.advance(Duration::from_secs(11));
+    minji.reloads().await;
+    minji.sees("main[data-state=CP-2] [data-tenure-choices]").await;
+    minji.clicks("button[form=leave]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    minji.reads("[role=status]").await;
+    let open = "Object.entries(localStorage).filter(([key, draft]) => key.startsWith('tenure draft') && !JSON.parse(draft).dropped).length";
+    assert_eq!(minji.finds::<u32>(open).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_typed_beside_an_older_draft_has_its_own_time() {
+    const AT: &str = "Object.values(localStorage).map((draft) => Date.now() - JSON.parse(draft).at < 60000)";
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.closes_this_tab_and_opens_another().await;
+    story.clock.advance(Duration::from_secs(400));
+    minji.goes_to("/orders").await;
+    let older = "Object.keys(localStorage).filter((key) => key.startsWith('tenure draft'))
+        .forEach((key) => (localStorage[key] = JSON.stringify({ ...JSON.parse(localStorage[key]), at: Date.now() - 600000 })))";
+    minji.finds::<()>(&format!("({older}, null)")).await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name='address.line2']", "Third floor").await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("document.querySelector('[name=message]').value === 'Ring twice'").await;
+    assert_eq!(
+        minji
+            .finds::<Vec<bool>>(&AT.replace(
+                "values(localStorage)",
+                "entries(localStorage).filter(([key]) => key.startsWith('tenure draft')).map(([, draft]) => draft)"
+            ))
+            .await,
+        [true]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_that_was_taken_back_whole_is_not_called_unsaved() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;

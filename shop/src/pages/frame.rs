@@ -120,6 +120,11 @@ impl Frame {
         When::new(self.t, at.into_timestamp(), self.now)
     }
 
+    /// The head of a column with what is so now: as of when, because the page stays.
+    pub(crate) fn now_heading(&self) -> Html {
+        self.t.now_at(self.at(self.now))
+    }
+
     /// When the page was rendered.
     pub(crate) fn as_of(&self) -> Html {
         self.t.as_of(self.at(self.now).with_zone())

@@ -199,6 +199,8 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         }
         Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
         Verdict::Editing { .. } => ("OE-1", t.you_edit().into()),
+        // The form, and the comparison.
+        Verdict::Outdated { moved, .. } if kind == Kind::Note => ("OE-25", t.note_outdated(who(f, kind, moved))),
         Verdict::Outdated { moved, .. } => ("OE-25", t.standing_outdated(who(f, kind, moved))),
         Verdict::Elsewhere { holder, ended: None | Some(LeaseLossReason::Unknown) }
             if holder.presence() == Presence::Unreachable =>
@@ -222,7 +224,8 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
             ("OE-8", t.standing_lapsed_changed(ended(f, why), who(f, kind, moved)))
         }
         Verdict::Ended { why, moved: None } => ("OE-7", t.standing_lapsed(ended(f, why))),
-        Verdict::Free if kind == Kind::Note => ("OE-24", t.note_alone().into()),
+        // Without a lock of its own it does not know of the others.
+        Verdict::Free if kind == Kind::Note => ("OE-24", "".into()),
         // Its form had a lease.
         Verdict::Free if kind == Kind::Edit => ("OE-7", t.standing_lapsed_free().into()),
         Verdict::Free => ("OE-0b", t.reserved_when_changed().into()),

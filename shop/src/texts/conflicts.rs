@@ -58,6 +58,7 @@ texts! {
     now_short: "Now", "현재";
     yours: "Yours", "내 변경";
     empty_value: "(empty)", "(비어 있음)";
+    now_at(time): "At {time}", "{time} 현재";
     absent_value: "–", "–";
     no_line: "(not in the order)", "(주문에 없음)";
     only_theirs(count):

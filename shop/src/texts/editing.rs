@@ -78,20 +78,21 @@ texts! {
         "{name} has been editing this order since {time}. If shipping starts now, those changes will be refused.",
         "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 발송 처리되면 그 수정은 저장되지 않습니다.";
     ship_locked_self(time):
-        "You have been editing this order since {time}, in another tab. If shipping starts now, those changes \
+        "You have been editing this order since {time}, in another tab or on another device. If shipping starts now, those changes \
          will be refused.",
-        "{time}부터 다른 탭에서 이 주문을 수정하고 있습니다. 지금 발송 처리되면 그 수정은 저장되지 않습니다.";
+        "{time}부터 다른 탭이나 다른 기기에서 이 주문을 수정하고 있습니다. 지금 발송 처리되면 그 수정은 저장되지 않습니다.";
     cancel_locked_what(name, time):
         "{name} has been editing this order since {time}. If you cancel it now, those changes will be refused.",
         "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 취소하면 그 수정은 저장되지 않습니다.";
     cancel_locked_self(time):
-        "You have been editing this order since {time}, in another tab. If you cancel it now, those changes will be refused.",
-        "{time}부터 다른 탭에서 이 주문을 수정하고 있습니다. 지금 취소하면 그 수정은 저장되지 않습니다.";
+        "You have been editing this order since {time}, in another tab or on another device. If you cancel it now, those changes will be \
+         refused.",
+        "{time}부터 다른 탭이나 다른 기기에서 이 주문을 수정하고 있습니다. 지금 취소하면 그 수정은 저장되지 않습니다.";
     cancel_anyway(name): "Cancel anyway – the changes of {name} will be refused", "그래도 주문 취소 – {name} 님의 수정은 저장되지 않음";
-    cancel_anyway_self: "Cancel anyway – my changes in the other tab will be refused", "그래도 주문 취소 – 다른 탭의 내 수정은 저장되지 않음";
+    cancel_anyway_self: "Cancel anyway – my changes there will be refused", "그래도 주문 취소 – 다른 곳의 내 수정은 저장되지 않음";
     look_again: "Look again", "다시 확인";
     ship_anyway(name): "Start anyway – the changes of {name} will be refused", "그래도 발송 처리 – {name} 님의 수정은 저장되지 않음";
-    ship_anyway_self: "Start anyway – my changes in the other tab will be refused", "그래도 발송 처리 – 다른 탭의 내 수정은 저장되지 않음";
+    ship_anyway_self: "Start anyway – my changes there will be refused", "그래도 발송 처리 – 다른 곳의 내 수정은 저장되지 않음";
 
     lost_title_lapsed(no): "Order {no}: your editing had ended before you saved", "주문 {no}: 저장하기 전에 편집이 끝났습니다";
     lost_title_taken(no): "Order {no}: somebody else is editing now", "주문 {no}: 지금은 다른 사람이 수정 중입니다";

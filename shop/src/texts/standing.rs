@@ -29,6 +29,7 @@ texts! {
     standing_outdated(who):
         "{who} You can go on: when you save, you will see both changes side by side.",
         "{who} 계속 입력해도 됩니다. 저장할 때 두 변경을 나란히 보여 드립니다.";
+    note_outdated(who): "{who} When you save, you see both texts side by side.", "{who} 저장할 때 두 글을 나란히 보여 드립니다.";
     standing_elsewhere(time):
         "You have been editing since {time}, in another tab or on another device, or on a page that was closed a moment ago. Moving ends the \
          editing there. If that page is still open, what was typed there stays there, to be copied; it is not saved, and does not come along.",

@@ -403,6 +403,18 @@ async fn editing_again_keeps_no_text_of_a_form_in_which_nothing_was_typed() {
 }
 
 #[tokio::test]
+async fn page_about_an_editor_lists_only_what_was_typed() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "Ring twice");
+    let before = format!(">{}<", form.value("receiver.phone"));
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("receiver.phone", "02-000-1234")).await.is(200);
+    park.edit(ORDER).await.is(200);
+    let refused = minji.submit(form).await;
+    assert!(!refused.is(423).says("Ring twice").html.contains(&before), "{}", refused.html);
+}
+
+#[tokio::test]
 async fn refused_form_in_which_nothing_was_typed_is_not_called_unsaved() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);

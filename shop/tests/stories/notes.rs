@@ -1,6 +1,6 @@
 //! The operators' note: an advisory lock. Both may edit, and see each other.
 
-use super::support::{ORDER, Server};
+use super::support::{Browser, ORDER, Server};
 
 const OPEN: &str = "/orders/2026-000300/note/edit";
 const SAVE: &str = "/orders/2026-000300/note/save";
@@ -114,4 +114,37 @@ async fn customers_neither_see_nor_write_notes() {
     let edit = page.form("/orders/2026-000300/edit");
     let fields = [("csrf", edit.value("csrf")), ("form_id", edit.value("form_id"))];
     minji.post(OPEN, &fields, &[]).await.is(403);
+}
+
+#[tokio::test]
+async fn note_without_a_lock_does_not_say_that_nobody_else_has_it() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let opened = park.submit(park.open(ORDER).await.form("/orders/2026-000300/note/edit")).await;
+    // The address of a colleague.
+    let page = olivia.get(&opened.is(200).path).await;
+    assert!(!page.is(200).html.contains("Nobody else"), "{}", page.html);
+    let form = page.form(SAVE);
+    assert_eq!(olivia.beat("note", &form, "look").await.1["said"], "");
+    // With the first change, it has one.
+    let told = olivia.beat("note", &form, "take").await.1;
+    assert!(told["said"].as_str().is_some_and(|said| said.contains("박서연 also has this open")), "{told}");
+    let told = park.beat("note", &opened.form(SAVE), "keep").await.1;
+    assert!(told["said"].as_str().is_some_and(|said| said.contains("Olivia Reed also has this open")), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_said_of_a_newer_note_is_true_beside_a_comparison() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let opens = async |browser: &Browser| {
+        browser.submit(browser.open(ORDER).await.form("/orders/2026-000300/note/edit")).await.form(SAVE)
+    };
+    let hers = opens(&olivia).await.with("text", "Hers");
+    park.submit(opens(&park).await.with("text", "One")).await.is(200);
+    let compared = olivia.submit(hers).await;
+    park.submit(opens(&park).await.with("text", "Two")).await.is(200);
+    let told = olivia.beat("note", &compared.is(409).form(SAVE), "look").await.1;
+    let said = told["said"].as_str().unwrap_or_default();
+    assert!(said.ends_with("When you save, you see both texts side by side."), "{said}");
 }
