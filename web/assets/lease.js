@@ -257,7 +257,8 @@ export function keepLease(element, onAnswer) {
 		isPinned = false;
 		if (isDropped) isDropped = goOn();
 		begin();
-		isOwed = !isHeld && hadLease;
+		// Its lease has ended, or the lock became free while nobody was here.
+		isOwed = !isHeld && (hadLease || (Boolean(acquire) && !flight));
 		if (!isOwed || state !== "free") return;
 		clearTimeout(timer);
 		next();

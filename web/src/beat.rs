@@ -5,7 +5,7 @@
 //!
 //! | field of the `POST` | |
 //! |---|---|
-//! | `want` | `keep` the lease alive; `take` it, with the first change; `look`, if there is none (any more) |
+//! | `want` | `keep` the lease alive; `take` it, with the first change, unless `idle_ms` is 30 s or more; `look`, if there is none (any more) |
 //! | `lid`, `form_id`, `version` | the form's hidden fields; `version` is `none` if the aggregate did not exist when the form was opened |
 //! | `person` | the person for whom the page was rendered |
 //! | `idle_ms` | the time since the person's last input there, at least 1: see [`tenure::lease::Heartbeat`], [`free_in`](crate::verdict::free_in) |
@@ -90,7 +90,7 @@ pub const MOVED_HERE: &str = "moved-here";
 /// How often the comparison under the lock runs, if it loses deadlocks.
 const RETRIES: u32 = 5;
 
-/// After this time without input the person counts as absent: a lease that reached its idle limit stays ended.
+/// After this time without input the person counts as absent: a lease that reached its idle limit stays ended, and none is acquired.
 const PRESENT: Duration = Duration::from_secs(30);
 
 /// The request of an open form of a signed-in person.
@@ -234,8 +234,9 @@ impl<A: Aggregate> Beat<A> {
         let mut mine = match (self.part_from_left(&locks, &key).await?, self.want) {
             (Some(ended), _) => Mine::Ended(ended),
             (None, Want::Keep) => self.keep(&locks, aggregates, id).await?,
-            (None, Want::Take) => self.take(&locks, aggregates, id).await?,
-            (None, Want::Look) => self.look(&locks, &key).await?,
+            // A page that nobody touches takes no lock: it would keep others away, and say that its person was there.
+            (None, Want::Take) if self.idle < PRESENT => self.take(&locks, aggregates, id).await?,
+            (None, Want::Take | Want::Look) => self.look(&locks, &key).await?,
         };
         let exclusive = locks.policy(key.kind()).is_exclusive();
         let own = match &mine {

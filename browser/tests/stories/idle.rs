@@ -67,3 +67,24 @@ async fn an_idle_person_loses_the_order_and_keeps_the_text() {
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert_eq!(minji.reads("dd.typed").await, "Ring twice");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_and_is_not_there_takes_no_lock_until_the_next_key() {
+    let story = Story::begin().await;
+    let (park, minji) = (story.person("park").await, story.person("minji").await);
+    park.goes_to(SHIPPING).await;
+    park.types("[name='address.line2']", "Third floor").await;
+    park.sees("#shipping[data-tenure-state=held]").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring ").await;
+    minji.sees("#shipping[data-tenure-state=refused]").await;
+    minji.finds::<()>("(Date.now = ((now) => () => now() + 40000)(Date.now), null)").await;
+    park.clicks("[form=leave]").await;
+    minji.sees("#shipping[data-tenure-state=free]").await;
+    assert!(minji.reads("[data-tenure-status]").await.contains("not reserved for you now"));
+    assert!(story.holder().await.is_none());
+    minji.presses("twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+}

@@ -24,8 +24,8 @@ texts! {
         "Your time to edit had run out, but nobody changed the order meanwhile. You can go on.",
         "편집 시간이 끝났었지만 그사이 주문을 바꾼 사람은 없습니다. 계속 수정하세요.";
     standing_lapsed_free:
-        "The order is not reserved for you any more. Nobody has changed it: go on typing, and it is yours again.",
-        "편집 시간이 끝났지만 그사이 주문을 바꾼 사람은 없습니다. 계속 입력하면 다시 수정할 수 있습니다.";
+        "The order is not reserved for you now. Nobody has changed it: go on typing, and it is yours.",
+        "지금은 주문이 잠겨 있지 않지만, 그사이 주문을 바꾼 사람은 없습니다. 계속 입력하면 이어서 수정할 수 있습니다.";
     standing_outdated(who):
         "{who} You can go on: when you save, you will see both changes side by side.",
         "{who} 계속 입력해도 됩니다. 저장할 때 두 변경을 나란히 보여 드립니다.";

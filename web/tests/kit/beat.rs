@@ -428,6 +428,17 @@ async fn active_person_resumes_after_the_idle_limit() {
 }
 
 #[tokio::test]
+async fn page_that_nobody_touches_takes_no_lock() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open().await;
+    assert_eq!(kit.beat_but(&kim(), &form, "take", &[("idle_ms", "30000")]).await, heard("free", ""));
+    assert_eq!(kit.holders("1").await, []);
+    assert_eq!(kit.beat_but(&kim(), &form, "take", &[("idle_ms", "29999")]).await, held(""));
+    // What it has stays.
+    assert_eq!(kit.beat_but(&kim(), &form, "take", &[("idle_ms", "30000")]).await.1, "held");
+}
+
+#[tokio::test]
 async fn absolute_limit_ends_a_lease_without_resume() {
     let kit = Kit::new(LockPolicy::exclusive().absolute_limit(6 * MINUTE).unwrap()).await;
     let form = kit.open_with_lease(&kim()).await;
