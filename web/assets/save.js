@@ -3,7 +3,7 @@
 //
 // Typing goes on meanwhile. If the fields differ from what was sent when it was saved, the page stays, as a new form on the new version.
 
-import { WAIT_MS, adopt, bare, go, hidden, isIn, near, pause, post, refresh, sentAs } from "./form.js";
+import { WAIT_MS, adopt, bare, fields, go, hidden, isIn, near, pause, post, refresh, sentAs } from "./form.js";
 import { RETRY_MS } from "./lease.js";
 import { ANSWERED, SENDING, values } from "./text.js";
 
@@ -29,7 +29,7 @@ const LEFT = "left";
 export function saveFrom(element, lease, text) {
 	const form = bare(element);
 	const [check, stop] = ["check", "stop"].map((name) => near(form, name) ?? document.createElement("button"));
-	let sending, isTyping;
+	let sending, isTyping, last;
 
 	/** The outcome is not known yet: the person can ask now, or go on. */
 	function wait(words) {
@@ -83,7 +83,9 @@ export function saveFrom(element, lease, text) {
 			return go(answer.next);
 		}
 		sending = null;
+		const hadFocus = [check, stop].includes(document.activeElement);
 		check.hidden = stop.hidden = true;
+		if (hadFocus) (last ?? fields(form)[0])?.focus(); // The pressed button is gone.
 		text.wait(false);
 		if (!isNext && !isUnknown) text.sent(false);
 		if (signal.reason === LEFT) return;
@@ -98,7 +100,7 @@ export function saveFrom(element, lease, text) {
 	}
 
 	stop.addEventListener("click", () => sending?.abort());
-	addEventListener("input", ({ target }) => (isTyping ||= isIn(element, target)));
+	addEventListener("input", ({ target }) => isIn(element, target) && ([isTyping, last] = [true, target]));
 	// On the window: listeners of the application that cancel the submit run first.
 	addEventListener("submit", (event) => {
 		if (event.target !== element || event.defaultPrevented) return;

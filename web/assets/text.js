@@ -261,7 +261,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 
 	function fill(draft, isOfThisPage) {
 		// Text that was typed here meanwhile is not lost: it is offered in turn, also after this form was saved.
-		const text = !isOfThisPage && typed(form);
+		const own = !isOfThisPage && typed(form);
+		const text = own && isOther({ typed: own, base: read(form, base) }) && own;
 		const other = text && { ...draftOf(text), key: fresh(), form_id: "" };
 		each(form, draft.typed, write);
 		for (const said of document.querySelectorAll("[data-tenure-drawn]")) said.hidden = true;

@@ -311,7 +311,7 @@ async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
         minji.sees(&format!("{form}[data-tenure-state=free]")).await;
         assert_eq!(minji.drafts().await, 1, "she is signed in again, so that signing out asks for it");
         let said = minji.reads("[data-tenure-status]").await;
-        assert!(said.contains("go on typing, and it is yours again"), "{said}");
+        assert!(said.contains("go on typing, and it is yours"), "{said}");
         minji.clicks("[name=message]").await;
         minji.presses(" twice").await;
         minji.sees(&format!("{form}[data-tenure-state=held]")).await;

@@ -310,6 +310,7 @@ async fn text_whose_save_was_stopped_too_late_is_not_called_unsaved() {
     minji.finds::<()>(LOST_ONCE).await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.clicks("[data-tenure-stop]").await;
+    assert!(minji.finds::<bool>("document.activeElement.name === 'message'").await, "the pressed button is gone");
     minji.sees("#shipping[data-tenure-state=saved]").await;
     minji.clicks("[data-tenure-action=see]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
@@ -421,6 +422,12 @@ async fn text_that_is_dropped_on_the_page_that_refused_it_stays_dropped() {
     minji.opens_the_menu().await;
     minji.clicks("a[hreflang=ko]").await;
     minji.sees("html[lang=ko]").await;
+    again(&minji).await;
+    // What it takes the place of was typed by nobody.
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("document.querySelector('[name=message]').value === 'Ring twice'").await;
+    assert_eq!(minji.drafts().await, 1);
+    minji.clicks("[data-tenure-draft-discard]").await;
     again(&minji).await;
     minji.goes_to(SHIPPING).await;
     again(&minji).await;
@@ -539,7 +546,7 @@ async fn text_that_is_saved_while_another_is_put_back_is_not_lost() {
     minji.types("[name='address.line1']", "Typed here").await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until(&format!("location.href.includes('kept') || location.pathname === '/orders/{ORDER}'")).await;
-    minji.sees("main[data-state=CP-2]").await;
+    minji.sees("#conflict .side.own").await;
     assert!(minji.reads(".side.own").await.contains("Typed here"));
     let kept = "Object.entries(localStorage).filter(([key]) => key.startsWith('tenure draft')).map(([, draft]) => draft).join()";
     let kept: String = minji.finds(kept).await;
@@ -650,7 +657,7 @@ async fn text_of_a_comparison_that_is_dropped_is_not_called_unsaved() {
     minji.waits_until("location.pathname.includes('/kept/')").await;
     story.clock.advance(Duration::from_secs(11));
     minji.reloads().await;
-    minji.sees("main[data-state=CP-2] [data-tenure-choices]").await;
+    minji.sees("#conflict [data-tenure-choices]").await;
     minji.clicks("button[form=leave]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     minji.reads("[role=status]").await;
@@ -673,7 +680,8 @@ async fn text_that_was_typed_beside_an_older_draft_has_its_own_time() {
     minji.finds::<()>(&format!("({older}, null)")).await;
     minji.goes_to(SHIPPING).await;
     minji.types("[name='address.line2']", "Third floor").await;
-    minji.clicks("[data-tenure-draft-restore]").await;
+    // The banner may be above it by now.
+    minji.finds::<()>("(document.querySelector('[data-tenure-draft-restore]').click(), null)").await;
     minji.waits_until("document.querySelector('[name=message]').value === 'Ring twice'").await;
     assert_eq!(
         minji

@@ -5,7 +5,12 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::aggregate::value::Value;
-use tenure::{Error, Version, VersionConflict, VersionToken, error::LeaseError, lease::Holder, version::FieldConflict};
+use tenure::{
+    Error, Version, VersionConflict, VersionToken,
+    error::{LeaseError, LockError},
+    lease::Holder,
+    version::FieldConflict,
+};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
@@ -75,7 +80,7 @@ pub(super) async fn show(
 pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     // Text of a comparison, which may be open in several tabs, goes on in a form of its own.
-    let next = match form.fields.text("edit-first").parse() {
+    let mut next = match form.fields.text("edit-first").parse() {
         Ok(spare) => spare,
         Err(_) => form.next_form()?,
     };
@@ -85,7 +90,14 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     if let Some(left) = form.lock_id().ok().filter(|left| *left != id) {
         shop.leave(&form.visit.member, &left).await.map_err(|why| refusal::plain(form.visit.frame.clone(), why))?;
     }
-    let opened = shop.open_note(&form.visit.member, &no, id).await;
+    // A form that was left is not opened again: its text goes on in the one after it.
+    let opened = loop {
+        let id = form.lock_id_to_open(&shop, next);
+        match shop.open_note(&form.visit.member, &no, id).await {
+            Err(Refusal::Lock(LockError::LockIdUsed(_))) => next = next.successor(),
+            opened => break opened,
+        }
+    };
     outcome::goes_on(&shop, &form.visit, &no, form.fields.text_of(), next).await;
     let old = form.form_id().ok();
     let Posted { visit, mut fields, .. } = form;

@@ -289,7 +289,11 @@ async fn restored_old_text_keeps_its_version() {
     // As the script sends a draft that was typed on another version.
     for (action, open) in [(SHIPPING, SHIPPING), (EDIT, SAVE)] {
         let sent = Form { action: action.into(), ..draft.clone() }.with("edit-first", "1");
-        let form = minji.submit(sent).await.is(200).says("박서연").says("불량 확인").form(open);
+        let page = minji.submit(sent).await;
+        let label =
+            page.html.split("data-label=\"At ").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+        assert_eq!(label.len(), "10:00".len(), "the head of a column is no markup: {label}");
+        let form = page.is(200).says("박서연").says("불량 확인").form(open);
         assert_eq!((form.value("version"), form.value("address.line1")), (token(ORDER, 1).as_str(), "세종대로 9"));
         let conflict = minji.submit(form).await;
         assert_eq!(conflict.is(409).says("불량 확인").says("세종대로 9").state(), "CP-1");

@@ -1,6 +1,6 @@
 //! The operators' note: an advisory lock. Both may edit, and see each other.
 
-use super::support::{Browser, ORDER, Server};
+use super::support::{Browser, Form, ORDER, Server};
 
 const OPEN: &str = "/orders/2026-000300/note/edit";
 const SAVE: &str = "/orders/2026-000300/note/save";
@@ -147,4 +147,20 @@ async fn what_is_said_of_a_newer_note_is_true_beside_a_comparison() {
     let told = olivia.beat("note", &compared.is(409).form(SAVE), "look").await.1;
     let said = told["said"].as_str().unwrap_or_default();
     assert!(said.ends_with("When you save, you see both texts side by side."), "{said}");
+}
+
+#[tokio::test]
+async fn text_of_a_note_form_that_was_left_goes_on_in_another_one() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let page = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await;
+    olivia.submit(page.is(200).form("/orders/2026-000300/leave")).await.is(200);
+    park.submit(park.submit(park.open(ORDER).await.form(OPEN)).await.form(SAVE).with("text", "His")).await.is(200);
+    // As the script puts a dropped text back.
+    let form = page.form(SAVE).with("text", "Hers");
+    let next = form.value("form_id").to_owned();
+    let back = Form { action: OPEN.into(), ..form }.with("next-form", &next).with("edit-first", "1");
+    let form = olivia.submit(back).await.is(200).form(SAVE);
+    assert_eq!((form.value("text"), form.value("form_id") == next), ("Hers", false));
+    olivia.submit(form).await.is(409).says("His");
 }
