@@ -237,7 +237,8 @@ export function keepLease(element, onAnswer) {
 		isRegaining = true;
 		regainedAt = clocks();
 		isOwed = false;
-		if ((await ask()) && !isHeld && state === "free") await rename("take");
+		const had = hadLease;
+		if ((await ask()) && had && !isHeld && state === "free") await rename("take");
 		isRegaining = false;
 	}
 
