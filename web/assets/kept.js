@@ -1,9 +1,7 @@
 // Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
 
 import { clock, hidden, spaced } from "./form.js";
-import { beginning, drafts, drop, isOther, isReturn, store, words } from "./text.js";
-
-const openOf = (person) => drafts().filter((draft) => draft.person === person && !draft.dropped && isOther(draft));
+import { beginning, drop, isReturn, openOf, store, words } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {

@@ -6,7 +6,7 @@ import { choices, count, linkDrafts, markDraft, showKept } from "./kept.js";
 import { keepLease } from "./lease.js";
 import { watch } from "./live.js";
 import { saveFrom } from "./save.js";
-import { draftsOf, erase, isOther, keepText, settle, store, typed } from "./text.js";
+import { erase, keepText, openOf, settle, store, typed } from "./text.js";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const open = [];
@@ -79,7 +79,7 @@ let leaving;
 for (const form of all("form[data-tenure-erase]"))
 	form.addEventListener("submit", (event) => {
 		const { textErases, person } = form.dataset;
-		if (textErases && draftsOf(person).some((draft) => !draft.dropped && isOther(draft)) && !confirm(textErases)) return event.preventDefault();
+		if (textErases && openOf(person).length && !confirm(textErases)) return event.preventDefault();
 		leaving = { person };
 		// What is open here ends with the session: the server releases it, because a beacon comes too late for that.
 		for (const { value } of all("form[data-tenure-form] input[name=lid]"))

@@ -91,7 +91,7 @@ export function store(use) {
 }
 
 /** All drafts of this browser, the newest first. */
-export function drafts() {
+function drafts() {
 	const found = [];
 	for (const key of store(() => Object.keys(localStorage)) ?? []) {
 		if (!key.startsWith(KEY)) continue;
@@ -121,7 +121,7 @@ export function drop(draft, url) {
 }
 
 /** Whether anything in it is other than before: not if a page was rendered with refused text, and that was taken back. */
-export const isOther = ({ typed, base = {} }) => Object.entries(typed).some(([name, values]) => `${values}` !== `${base[name]}`);
+const isOther = ({ typed, base = {} }) => Object.entries(typed).some(([name, values]) => `${values}` !== `${base[name]}`);
 
 /** Its text in words, a line for each field that has another value than before; if none has, for each that has any. */
 export function words({ typed, base = {}, labels = {} }, shorten = (value) => value) {
@@ -148,7 +148,10 @@ export function beginning(draft) {
 }
 
 /** All drafts of a person; of all, if nobody is named. */
-export const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
+const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
+
+/** Those with text that is not dropped, and other than before. */
+export const openOf = (person) => draftsOf(person).filter((draft) => !draft.dropped && isOther(draft));
 
 /**
  * Text of this person that was sent may be saved without this browser knowing: its page was left before the answer, or it went on on another
@@ -286,8 +289,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		const forms = { lid: [hidden(form, "lid")], form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };
 		const all = { ...draft.base, ...draft.typed, ...forms, "edit-first": ["1"] };
 		const ticked = (list) => list.flat().filter((value) => value !== false);
-		const sent = Object.entries(all).flatMap(([name, list]) => ticked(list).map((value) => [name, value === true ? "on" : sentAs(value)]));
-		const body = () => new URLSearchParams([["csrf", hidden(form, "csrf")], ...sent]);
+		const pairs = Object.entries(all).flatMap(([name, list]) => ticked(list).map((value) => [name, value === true ? "on" : sentAs(value)]));
+		const body = () => new URLSearchParams([["csrf", hidden(form, "csrf")], ...pairs]);
 		const answer = await post(form, restore, "next", body, AbortSignal.timeout(WAIT_MS));
 		// What is saved meanwhile leads to its own page; the draft is still offered.
 		if (isSaving) return;
@@ -383,7 +386,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		wait(false);
 	});
 	// The page was left, and comes back out of the browser's memory: its text is kept again.
-	addEventListener("pageshow", ({ persisted }) => persisted && ([isQuiet, used] = [false, form_id()]));
+	addEventListener("pageshow", ({ persisted }) => persisted && ([isSaving, isQuiet, used] = [false, false, form_id()]));
 	// The pressed button is gone: the focus goes where the person goes on.
 	part("restore").addEventListener("click", () => {
 		const [name] = Object.keys(offer.typed);

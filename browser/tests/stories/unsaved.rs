@@ -480,9 +480,8 @@ async fn removal_of_a_product_that_is_gone_is_put_back_once() {
     minji.waits_until(NO_DRAFT).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn text_that_is_put_back_in_vain_is_offered_again() {
-    let story = Story::begin().await;
+/// Minji's message is offered to her, and park has saved since she typed it.
+async fn offered_on_another_version(story: &Story) -> (Person, Person) {
     let (minji, park) = (story.person("minji").await, story.person("park").await);
     minji.goes_to(SHIPPING).await;
     minji.types("[name=message]", "The first").await;
@@ -494,6 +493,13 @@ async fn text_that_is_put_back_in_vain_is_offered_again() {
     super::saves(&park).await;
     minji.goes_to(SHIPPING).await;
     minji.sees("[data-tenure-draft-restore]").await;
+    (minji, park)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_put_back_in_vain_is_offered_again() {
+    let story = Story::begin().await;
+    let (minji, _park) = offered_on_another_version(&story).await;
     minji.is_online(false).await;
     minji.types("[name='address.line1']", "Typed here").await;
     minji.clicks("[data-tenure-draft-restore]").await;
@@ -523,17 +529,7 @@ async fn text_that_is_saved_while_another_is_put_back_is_not_lost() {
             return new Response(text, answer);
         }) : send(url, options).then((answer) => ((answer.json = () => new Response(answer.body).json().finally(() => setTimeout(go))), answer)), null)";
     let story = Story::begin().await;
-    let (minji, park) = (story.person("minji").await, story.person("park").await);
-    minji.goes_to(SHIPPING).await;
-    minji.types("[name=message]", "The first").await;
-    minji.sees("#shipping[data-tenure-state=held]").await;
-    minji.closes_this_tab_and_opens_another().await;
-    story.clock.advance(Duration::from_secs(400));
-    park.goes_to(SHIPPING).await;
-    park.types("[name='address.line2']", "Theirs").await;
-    super::saves(&park).await;
-    minji.goes_to(SHIPPING).await;
-    minji.sees("[data-tenure-draft-restore]").await;
+    let (minji, park) = offered_on_another_version(&story).await;
     park.goes_to(SHIPPING).await;
     park.types("[name='address.line1']", "Theirs again").await;
     super::saves(&park).await;

@@ -12,7 +12,7 @@ use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
 use super::frame::Visit;
 use super::read::{new_lines, read_new_line};
 use super::refusal::Attempt;
-use crate::domain::{Member, Order, OrderLine, OrderNo};
+use crate::domain::{Order, OrderLine, OrderNo};
 use crate::texts::{Html, Lang, field_label, line_of, marked, shown};
 use crate::use_cases::Shop;
 
@@ -370,11 +370,9 @@ pub(super) async fn opened(
 
 /// The text of a refused form that is the person's own: what differs from the order on which it was typed, or, if that is not known, from the
 /// present one.
-pub(super) async fn own_text(shop: &Shop, member: &Member, attempt: &Attempt<'_>, now: &Order) -> Fields {
-    let opened = match attempt.seen {
-        Some(seen) => shop.order_in(member, attempt.no, seen.version()).await.ok().flatten(),
-        None => None,
-    };
+pub(super) async fn own_text(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>, now: &Order) -> Fields {
+    let seen = attempt.seen.filter(|_| !attempt.fields.is_blank());
+    let opened = opened(shop, visit, attempt.no, seen).await;
     attempt.fields.without_same(opened.as_ref().unwrap_or(now))
 }
 

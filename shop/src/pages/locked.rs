@@ -201,12 +201,12 @@ pub(super) fn now(
 
 /// 423: another owner holds it.
 pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder: Holder) -> Response {
-    let Visit { frame, member } = visit;
-    let view = match shop.order(&member, attempt.no).await {
+    let view = match shop.order(&visit.member, attempt.no).await {
         Ok(view) => view,
-        Err(refusal) => return refusal::plain(frame, refusal),
+        Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
-    let own = compare::own_text(shop, &member, &attempt, &view.order).await;
+    let own = compare::own_text(shop, &visit, &attempt, &view.order).await;
+    let frame = visit.frame;
     // Its end frees nothing any more.
     if let Some(error) = view.order.frozen() {
         return problem::order_refuses(frame, attempt.no, Some(&view.order), &error, &own);

@@ -60,7 +60,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     if !matches!(no_lock.why, LeaseLossReason::Released { .. })
         && let Some(error) = view.order.frozen()
     {
-        let own = compare::own_text(shop, &visit.member, &attempt, &view.order).await;
+        let own = compare::own_text(shop, &visit, &attempt, &view.order).await;
         return problem::order_refuses(visit.frame, attempt.no, Some(&view.order), &error, &own);
     }
     let opened = compare::opened(shop, &visit, attempt.no, attempt.seen).await;

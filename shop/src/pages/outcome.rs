@@ -170,8 +170,8 @@ pub(super) async fn keep(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> O
         && let Ok(Some(saved)) = shop.saved(&visit.member, form).await
     {
         fields.push((SAVED_BEFORE.to_owned(), saved.version.number().to_string()));
-    } else if let Some(order) = compare::opened(shop, visit, attempt.no, attempt.seen).await {
-        has_text &= !attempt.fields.says_nothing_new(&order);
+    } else if has_text && let Some(order) = compare::opened(shop, visit, attempt.no, attempt.seen).await {
+        has_text = !attempt.fields.says_nothing_new(&order);
     }
     let kept = Kept { what: attempt.what.code().to_owned(), fields, has_text };
     match shop.keep(&visit.member, attempt.no, &kept).await {

@@ -142,7 +142,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
         Refusal::Order(error) => {
             let order = shop.order(&visit.member, attempt.no).await.ok().map(|view| view.order);
             let own = match &order {
-                Some(order) => compare::own_text(shop, &visit.member, &attempt, order).await,
+                Some(order) => compare::own_text(shop, &visit, &attempt, order).await,
                 None => attempt.fields.clone(),
             };
             problem::order_refuses(visit.frame, attempt.no, order.as_deref(), &error, &own)

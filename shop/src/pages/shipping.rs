@@ -94,10 +94,13 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     let Ok(info) = read else {
         let mut fields = fields.clone();
         let next = goes_on(&shop, &visit, &fields, &key).await;
-        // [Edit again], of a form in which nothing was typed, or that was saved as it is.
-        let opened = compare::opened(&shop, &visit, &no, version).await;
-        let says_nothing = matches!(next, Ok(None)) || opened.is_some_and(|order| fields.says_nothing_new(&order));
-        if fields.has("edit-first") && says_nothing {
+        // [Edit again], of a form that was saved as it is, or in which nothing was typed.
+        if fields.has("edit-first")
+            && (matches!(next, Ok(None))
+                || compare::opened(&shop, &visit, &no, version)
+                    .await
+                    .is_some_and(|order| fields.says_nothing_new(&order)))
+        {
             return Ok(Sent::refused(format!("{}/shipping", order_url(&no))).answer(visit.frame.script));
         }
         if let Ok(Some((form, _))) = next {
@@ -174,7 +177,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
         return match is_blank {
             true => see(&order_url(no)),
             false => {
-                let own = compare::own_text(shop, member, &attempt, &view.order).await;
+                let own = compare::own_text(shop, &visit, &attempt, &view.order).await;
                 problem::order_refuses(visit.frame, no, Some(&view.order), &refusal, &own)
             }
         };

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use super::Result;
 use super::check::{Fate, fates};
-use super::evidence::{Evidence, note_of};
+use super::evidence::Evidence;
 use super::gesture::Gesture;
 use super::history::{Place, What};
 use super::marker::{Field, Marker};
@@ -101,7 +101,7 @@ impl Script {
 
     /// What the page of an order calls unsaved, once it has had the time to ask what became of what was sent.
     async fn reads_what_is_called_unsaved(&mut self, order: &str, evidence: &Evidence) -> Result<()> {
-        let saved: BTreeSet<_> = [order, &note_of(order)].iter().flat_map(|about| evidence.saved_in(about)).collect();
+        let saved = evidence.saved_in_all_of(order);
         self.visitor.goes_to(&format!("/orders/{order}")).await?;
         let is_settled = |page: &Page| Marker::all_in(&page.unsaved).iter().all(|marker| !saved.contains(marker));
         let page = self.looks_until_in(SETTLED, is_settled).await;

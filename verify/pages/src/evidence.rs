@@ -52,6 +52,11 @@ impl Evidence {
         self.revisions.get(order).into_iter().flatten().flat_map(|revision| &revision.markers).collect()
     }
 
+    /// The texts in the history of an order, and of its note.
+    pub(super) fn saved_in_all_of(&self, order: &str) -> BTreeSet<&Marker> {
+        [order, &note_of(order)].iter().flat_map(|about| self.saved_in(about)).collect()
+    }
+
     /// The texts in the history of any order.
     pub(super) fn saved(&self) -> BTreeSet<&Marker> {
         self.revisions.values().flatten().flat_map(|revision| &revision.markers).collect()

@@ -148,3 +148,23 @@ async fn text_of(body: Body) -> Result<String> {
     let bytes: Bytes = to_bytes(body, 1024 * 1024).await?;
     Ok(String::from_utf8(bytes.to_vec())?)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::*;
+
+    #[test]
+    fn every_wrong_build_of_a_script_finds_its_place_once() {
+        let scripts = [
+            ("text.js", include_str!("../../../web/assets/text.js")),
+            ("save.js", include_str!("../../../web/assets/save.js")),
+        ];
+        for bug in Bug::value_variants() {
+            let Some([name, right, _]) = bug.script() else { continue };
+            let (_, script) = scripts.iter().find(|(script, _)| *script == name).expect("a script of the kit");
+            assert_eq!(script.matches(right).count(), 1, "{}: {right}", bug.name());
+        }
+    }
+}

@@ -2,9 +2,7 @@
 //!
 //! A browser whose processes are killed while it sends a text may have forgotten that: browsers write to the disk with a delay.
 
-use std::collections::BTreeSet;
-
-use super::super::evidence::{Evidence, note_of};
+use super::super::evidence::Evidence;
 use super::super::history::{Event, What};
 use super::super::marker::Marker;
 use super::Violation;
@@ -16,8 +14,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     let mut found = Vec::new();
     for event in &evidence.events {
         let What::CalledUnsaved { markers, order, is_refused } = &event.what else { continue };
-        let saved: BTreeSet<&Marker> =
-            [order, &note_of(order)].iter().flat_map(|about| evidence.saved_in(about)).collect();
+        let saved = evidence.saved_in_all_of(order);
         let is_wrong =
             |marker: &&Marker| saved.contains(*marker) && !is_forgotten(&evidence.events, event.browser, marker);
         let wrong: Vec<_> = markers.iter().filter(is_wrong).collect();
