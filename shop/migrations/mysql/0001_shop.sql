@@ -73,6 +73,8 @@ create table kept_form (
     form    varchar(64),
     fields  mediumtext not null,
     kept_at bigint not null,
+    -- Its form was saved since. Marked in the transaction of the save, because clocks do not say what came last.
+    saved boolean not null default false,
     -- Its person does not want it any more: it is named nowhere.
     dropped boolean not null default false,
     key kept_form_of_member (member, kept_at)

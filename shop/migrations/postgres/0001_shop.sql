@@ -70,6 +70,8 @@ create table kept_form (
     form    text,
     fields  text    not null,
     kept_at bigint not null,
+    -- Its form was saved since. Marked in the transaction of the save, because clocks do not say what came last.
+    saved boolean not null default false,
     -- Its person does not want it any more: it is named nowhere.
     dropped boolean not null default false
 );

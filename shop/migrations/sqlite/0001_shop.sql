@@ -70,6 +70,8 @@ create table kept_form (
     form    text,
     fields  text    not null,
     kept_at integer not null,
+    -- Its form was saved since. Marked in the transaction of the save, because clocks do not say what came last.
+    saved integer not null default 0,
     -- Its person does not want it any more: it is named nowhere.
     dropped integer not null default 0
 ) strict, without rowid;

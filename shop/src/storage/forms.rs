@@ -97,28 +97,28 @@ pub(crate) async fn kept_form(
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn unsaved_forms(db: &Database, member: &str, since: i64) -> Result<Vec<UnsavedRow>, DatabaseError> {
     let text = "
-        select id, about, form, kept_at from kept_form k
-        where member = ? and kept_at > ? and form is not null and not dropped and not exists (
-            select 1 from saved_form s where s.form_id = k.form and s.member = k.member and s.saved_at >= k.kept_at)
+        select id, about, form, kept_at from kept_form
+        where member = ? and kept_at > ? and form is not null and not saved and not dropped
         order by kept_at desc, id desc";
     read!(db, fetch_all, text, (member, since))
 }
 
 /// The text of a form goes on in another one; without one, it is dropped: it stays at its address, and is named nowhere. Returns whether
-/// there was any.
+/// there was any. Text that was saved stays so, but not in a form other than the one that was saved.
 ///
 /// # Errors
 /// [`Error::Database`] when the database failed; nothing was changed.
 pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>) -> Result<bool, Error> {
-    let update =
-        "update kept_form set form = coalesce(?, form), dropped = ? where member = ? and about = ? and form = ?";
+    // MySQL assigns from left to right.
+    let update = "update kept_form set saved = (saved and form = coalesce(?, form)), form = coalesce(?, form), dropped = ?
+                   where member = ? and about = ? and form = ?";
     let mut tx = db.begin().await?;
-    let moved = execute!(db, tx, update, (to, to.is_none(), text.member, text.about, text.form))?;
+    let moved = execute!(db, tx, update, (to, to, to.is_none(), text.member, text.about, text.form))?;
     tx.commit().await?;
     Ok(moved > 0)
 }
 
-/// Records, in the transaction of the save, that this form was saved.
+/// Records, in the transaction of the save, that this form was saved, and what was refused of it before.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -127,7 +127,9 @@ pub(crate) async fn mark_saved(db: &Database, tx: &mut Transaction, form: &Saved
     let insert =
         "insert into saved_form (form_id, member, digest, version, made_on, saved_at) values (?, ?, ?, ?, ?, ?)";
     let upsert = Dialect::of(db).upsert(insert, "form_id, member", &["digest", "version", "made_on", "saved_at"]);
-    execute!(db, tx, &upsert, (form_id, member, digest, version, made_on, saved_at)).map(drop)
+    execute!(db, tx, &upsert, (form_id, member, digest, version, made_on, saved_at))?;
+    let text = "update kept_form set saved = ? where member = ? and form = ?";
+    execute!(db, tx, text, (true, member, form_id)).map(drop)
 }
 
 /// InnoDB shows a commit before it is flushed. This commit flushes it too, so that no answer reports a save that a crash undoes. A row

@@ -493,17 +493,6 @@ async fn comparison_of_text_after_a_save_without_an_answer_is_not_finished() {
     let form = minji.get(SHIPPING).await.form(SHIPPING);
     let (mine, his) = (form.clone().with("message", "first"), form.with("message", "second"));
     minji.submit(mine).await.is(200);
-    // The times have seconds.
-    let text = "update saved_form set saved_at = saved_at - 10";
-    let mut tx = server.db.begin().await.unwrap();
-    if server.db.postgres().is_ok() {
-        sqlx::query(text).execute(tx.postgres().unwrap()).await.unwrap();
-    } else if server.db.mysql().is_ok() {
-        sqlx::query(text).execute(tx.mysql().unwrap()).await.unwrap();
-    } else {
-        sqlx::query(text).execute(tx.sqlite().unwrap()).await.unwrap();
-    }
-    tx.commit().await.unwrap();
     park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "theirs")).await.is(200);
     let compared = minji.submit(his).await;
     let (status, told) = minji.beat("comparison", &compared.is(409).form(SHIPPING), "look").await;
