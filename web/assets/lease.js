@@ -10,6 +10,7 @@ import { LEFT, isReturn, store, typed } from "./text.js";
 export const RETRY_MS = [5000, 10000, 20000, 30000];
 const PARTING_MS = 10000; // What the server leaves of a lease after mode=parting.
 const LEFT_MS = 60000; // Between two pages in the same tab.
+const MOST_LEFT = 8; // More than one if pages are left before their first answer.
 const SOON_MS = 5000; // What was answered that recently need not be asked again.
 const CLAIMS = 10; // The previous page of this tab may let go of its form a moment after this one has loaded: so it is asked for again,
 const CLAIM_MS = 100; // after this time. A slow machine is slow at both, so no single time is waited for.
@@ -37,7 +38,7 @@ export function keepLease(element, onAnswer) {
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 	let failures = 0;
 	let beats = 0;
-	let timer, flight, facts, last, hasAsked, isRegaining, isOwed, regainedAt, answeredAt, generation, isRestored, isUnsure, isMine, isDropped, isPinned, isPressed, letGo;
+	let timer, flight, facts, last, hasAsked, isRegaining, isOwed, regainedAt, answeredAt, generation, isRestored, isPending, isUnsure, isMine, isDropped, isPinned, isPressed, letGo;
 
 	const left = () => lease.ms - since(lease.at);
 	const isAt = (states) => states.split(" ").includes(state);
@@ -74,13 +75,13 @@ export function keepLease(element, onAnswer) {
 	}
 
 	/**
-	 * The page that this tab displayed before: the beacon with which it releases its lease may be late, or blocked. Of a page whose lease
+	 * The pages that this tab displayed before: the beacon with which one releases its lease may be late, or blocked. Of a page whose lease
 	 * somebody ended, only its reload speaks: a form that is opened again is a new one.
 	 */
 	function before() {
 		const left = store(() => JSON.parse(sessionStorage[LEFT]));
-		const isOurs = left?.person === person && left.lid !== hidden(form, "lid") && performance.timeOrigin - left.at < LEFT_MS;
-		return isOurs && (isReturn || !left.lost) && { left: left.lid };
+		const isOurs = left?.person === person && (isReturn || !left.lost) && performance.timeOrigin - left.at < LEFT_MS;
+		return isOurs ? left.lids.filter((lid) => lid !== hidden(form, "lid")) : [];
 	}
 
 	function quiet() {
@@ -98,7 +99,9 @@ export function keepLease(element, onAnswer) {
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
-		const answer = await post(form, beat, "actions", () => body({ want, ...(want !== "keep" && before()), ...facts }), signal);
+		const left = want === "keep" ? [] : before();
+		isPending ||= want === "take";
+		const answer = await post(form, beat, "actions", () => body({ want, ...(left.length && { left }), ...facts }), signal);
 		clearTimeout(slow);
 		if (flight !== mine) return;
 		flight = undefined;
@@ -124,7 +127,7 @@ export function keepLease(element, onAnswer) {
 		failures = 0;
 		signIn.hidden = !answer.actions.includes("sign-in");
 		generation = answer.generation;
-		isUnsure = false;
+		isUnsure = isPending = false;
 		isHeld = typeof answer.expires_in_ms === "number";
 		hadLease ||= isHeld;
 		lease = { ms: answer.expires_in_ms ?? 0, at: sent };
@@ -288,17 +291,19 @@ export function keepLease(element, onAnswer) {
 		wake(event);
 	});
 	addEventListener("pagehide", () => {
-		const isOver = !isMine || (!isHeld && !hasAsked) || (isAt("lost saving leaving refused saved") && !isDropped);
+		const isOver = !isMine || (!isHeld && !hasAsked) || (isAt("lost saving leaving refused saved") && !isDropped && !isPending);
 		const lost = isMine && isAt("lost") && !isDropped;
 		letGo?.();
-		const leaves = (lid) => store(() => (sessionStorage[LEFT] = JSON.stringify({ lid, lost, person, at: Date.now() })));
-		if (lost) leaves((!hadLease && before().left) || hidden(form, "lid"));
+		// What was said of the pages before is not heard, or said again.
+		const lids = [hidden(form, "lid"), ...(hadLease ? [] : before())].slice(0, MOST_LEFT);
+		const leaves = () => store(() => (sessionStorage[LEFT] = JSON.stringify({ lids, lost, person, at: Date.now() })));
+		if (lost) leaves();
 		// After an answer there is nothing to keep, and without a request nothing was acquired. Otherwise a short time is left:
 		// a reload or Back may come next.
 		if (isOver) return;
 		quiet();
 		navigator.sendBeacon(release, body({ mode: isDropped ? "final" : "parting" }));
-		leaves(hidden(form, "lid"));
+		leaves();
 		lease = { ms: Math.min(left(), PARTING_MS), at: clocks() };
 	});
 	for (const [action, facts] of [["retry", () => ({})], ["move", () => ({ instead_of: generation })]])
@@ -308,16 +313,14 @@ export function keepLease(element, onAnswer) {
 				ask(acquire ? "take" : undefined, facts());
 			});
 
-	// This page has come back: its tab does not hold it as the one before.
-	if (store(() => JSON.parse(sessionStorage[LEFT]).lid) === hidden(form, "lid")) store(() => sessionStorage.removeItem(LEFT));
 	// The page was rendered while the one before still had the lease, and may not know how that ended.
-	else if (before() && (isReturn || isAt("refused"))) say("server");
+	if (before().length && (isReturn || isAt("refused"))) say("server");
 	show(isHeld ? "held" : state);
 	setInterval(tick, 1000);
 	claim();
 	watch(form, notice);
 	if (!isHeld && (acquire === "open" || (acquire && typed(form)))) begin();
-	else if (isHeld || state !== "free" || (isReturn && before())) ask();
+	else if (isHeld || state !== "free" || (isReturn && before().length)) ask();
 	else next();
 
 	return {

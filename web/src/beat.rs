@@ -11,7 +11,7 @@
 //! | `idle_ms` | the time since the person's last input there, at least 1: see [`tenure::lease::Heartbeat`], [`free_in`](crate::verdict::free_in) |
 //! | `csrf` | with `take`: a lock id without a lease is no proof |
 //! | `instead_of` | with `take`: the generation of the person's own lease elsewhere, which ends here |
-//! | `left` | with `take` or `look`: the lock id of the page that this tab displayed before. Its release may come later, or never; if another person ended its lease of this aggregate, the response says so, and the lock is not acquired |
+//! | `left` | with `take` or `look`: the lock id of the page that this tab displayed before, and of those before it that it knows nothing of, at most eight, separated by commas. Their releases may come later, or never; if another person ended such a lease of this aggregate, the response says so, and the lock is not acquired |
 //!
 //! | the response | |
 //! |---|---|
@@ -93,6 +93,9 @@ const RETRIES: u32 = 5;
 /// After this time without input the person counts as absent: a lease that reached its idle limit stays ended, and none is acquired.
 const PRESENT: Duration = Duration::from_secs(30);
 
+/// The most pages of a tab that were left before their first answer.
+const MOST_LEFT: usize = 8;
+
 /// The request of an open form of a signed-in person.
 pub struct Beat<A> {
     owner: Owner,
@@ -102,7 +105,7 @@ pub struct Beat<A> {
     want: Want,
     idle: Duration,
     instead_of: Option<i64>,
-    left: Option<LockId>,
+    left: Vec<LockId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -158,9 +161,18 @@ impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
             // An input comes before the heartbeat that tells of it: see `verdict::free_at`.
             idle: Duration::from_millis(sent.idle_ms.max(1)),
             instead_of: sent.instead_of,
-            left: sent.left.map(|left| left.parse().map_err(|_| wrong("left"))).transpose()?,
+            left: left_ids(sent.left.as_deref()).ok_or_else(|| wrong("left"))?,
         })
     }
+}
+
+/// `None` if one of them is none, or there are more than a tab sends.
+fn left_ids(sent: Option<&str>) -> Option<Vec<LockId>> {
+    let sent: Vec<_> = sent.into_iter().flat_map(|ids| ids.split(',')).collect();
+    if sent.len() > MOST_LEFT {
+        return None;
+    }
+    sent.into_iter().map(|id| id.parse().ok()).collect()
 }
 
 /// The session's token, if the application keeps one.
@@ -270,22 +282,24 @@ impl<A: Aggregate> Beat<A> {
         Ok(Facts { frozen, mine, others, moved, saved: false, exclusive })
     }
 
-    /// Releases the lease of the page that this tab displayed before, as its own request does. That one is sent without waiting: it can
+    /// Releases the leases of the pages that this tab displayed before, as their own requests do. Those are sent without waiting: they can
     /// arrive after this request, before the request that acquired the lease, or not at all.
     ///
-    /// If another person ended that lease of the same aggregate, returns how: loading the page again does not acquire the lock again.
+    /// If another person ended such a lease of the same aggregate, returns how: loading the page again does not acquire the lock again.
     async fn part_from_left(&self, locks: &LockManager, key: &LockKey) -> Result<Option<Box<NoLock>>, Problem> {
-        let Some(left) = self.left.as_ref().filter(|left| self.want != Want::Keep && **left != self.id) else {
-            return Ok(None);
-        };
-        match locks.expire_within(left, PARTING_GRACE).await {
-            Ok(_) => Ok(None),
-            Err(LeaseError::NoLock(no_lock)) => {
-                let is_by_another = no_lock.why.ended_by().is_some_and(|by| by.id != self.owner.id);
-                Ok((is_by_another && no_lock.key.as_ref() == Some(key)).then(|| Box::new(no_lock)))
+        for left in self.left.iter().filter(|left| self.want != Want::Keep && **left != self.id) {
+            match locks.expire_within(left, PARTING_GRACE).await {
+                Ok(_) => {}
+                Err(LeaseError::NoLock(no_lock)) => {
+                    let is_by_another = no_lock.why.ended_by().is_some_and(|by| by.id != self.owner.id);
+                    if is_by_another && no_lock.key.as_ref() == Some(key) {
+                        return Ok(Some(Box::new(no_lock)));
+                    }
+                }
+                Err(error) => return Err(error.into()),
             }
-            Err(error) => Err(error.into()),
         }
+        Ok(None)
     }
 
     /// A form that only checks may have had a lease, whose end is reported again; or it has one whose response was lost.

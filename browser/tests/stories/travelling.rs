@@ -209,6 +209,30 @@ async fn own_page_in_this_tab_never_counts_as_another_tab() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn page_that_is_left_before_its_first_answer_does_not_count_as_another_tab() {
+    // The release of the first page is lost. The second acquires the lock, and does not hear of it.
+    const UNHEARD: &str = "window.fetch = ((send) => (to, ...more) => {
+        const answer = send(to, ...more);
+        if (sessionStorage.hears || !`${to.url ?? to}`.includes('/beat')) return answer;
+        return answer.then(() => new Promise(() => { window.arrived = true; }));
+    })(window.fetch)";
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    opens(&minji, Form::Shipping).await;
+    types_an_address(&minji, "Sejong-daero 9").await;
+    minji.sees(HELD).await;
+    minji.finds::<()>(NO_BEACON).await;
+    minji.runs_before_each_page(UNHEARD).await;
+    minji.reloads().await;
+    minji.waits_until("window.arrived").await;
+    minji.finds::<()>("(sessionStorage.hears = 1, null)").await;
+    minji.reloads().await;
+    minji.sees(HELD).await;
+    saves(&minji).await;
+    assert!(minji.reads("main").await.contains("Sejong-daero 9"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn slow_reload_never_counts_as_another_tab() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;

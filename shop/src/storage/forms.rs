@@ -110,7 +110,8 @@ pub(crate) async fn unsaved_forms(db: &Database, member: &str, since: i64) -> Re
 /// [`Error::Database`] when the database failed; nothing was changed.
 pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>) -> Result<bool, Error> {
     // MySQL assigns from left to right.
-    let update = "update kept_form set saved = (saved and form = coalesce(?, form)), form = coalesce(?, form), dropped = ?
+    let update =
+        "update kept_form set saved = (saved and form = coalesce(?, form)), form = coalesce(?, form), dropped = ?
                    where member = ? and about = ? and form = ?";
     let mut tx = db.begin().await?;
     let moved = execute!(db, tx, update, (to, to, to.is_none(), text.member, text.about, text.form))?;

@@ -490,6 +490,20 @@ async fn page_left_in_this_tab_does_not_count_without_its_release() {
 }
 
 #[tokio::test]
+async fn each_page_left_in_this_tab_counts_no_more() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (first, unheard, after) = (kit.open().await, kit.open().await, kit.open().await);
+    // The second page was left before it heard whether it acquired the lock.
+    for holder in [&first, &unheard] {
+        assert_eq!(kit.beat(&kim(), holder, "take").await, held(""));
+        let left = format!("{},{}", unheard.lid, first.lid);
+        assert_eq!(kit.beat_but(&kim(), &after, "look", &[("left", &left)]).await, heard("free", ""));
+    }
+    let left = [first.lid.as_str(); 9].join(",");
+    assert_eq!(kit.tell(Some(kim()), &after, "look", &[("left", &left)]).await.0, 400);
+}
+
+#[tokio::test]
 async fn page_whose_lease_somebody_ended_does_not_take_it_again_when_it_is_loaded_again() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let (before, after) = (kit.open().await, kit.open().await);
