@@ -117,7 +117,7 @@ impl Shop {
         Ok(member)
     }
 
-    /// Sets a member's password without the old one, and signs them out everywhere. For the command line.
+    /// Sets a member's password without the old one, signs them out everywhere, and releases their leases. For the command line.
     pub async fn set_password(&self, id: &str, password: &str) -> Result<(), MemberRefusal> {
         let id = MemberId::new(id)?;
         let member = self.members.get(&id).await?.ok_or(MemberRefusal::Missing)?;
@@ -133,7 +133,10 @@ impl Shop {
             Ok::<_, std::convert::Infallible>(())
         };
         match update.retrying(super::change_order::as_often_as_is_safe()).run(set).await {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                self.release_all(&id).await;
+                Ok(())
+            }
             Err(UpdateError::Failed(error)) => Err(error.into()),
             Err(UpdateError::Refused(never)) => match never {},
         }

@@ -239,10 +239,15 @@ impl Shop {
             Err(tenure::error::UpdateError::Failed(error)) => return Err(error.into()),
             Err(tenure::error::UpdateError::Refused(never)) => match never {},
         }
-        if let Err(error) = self.locks.release_all(member.id().as_str()).await {
+        self.release_all(member.id()).await;
+        Ok(())
+    }
+
+    /// Releases every lease of a member whose sessions have all ended. If that fails, the leases end in their time.
+    pub(super) async fn release_all(&self, member: &MemberId) {
+        if let Err(error) = self.locks.release_all(member.as_str()).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "leases stay after signing out");
         }
-        Ok(())
     }
 
     /// Saves a member's new password, ends every session, and begins a new one in this browser, all or nothing.

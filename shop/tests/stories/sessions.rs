@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::{Client, redirect};
+use shop::Accounts;
 use shop::domain::{Member, MemberId, Order, OrderNo};
 use tenure::{LockMode, Repository, Wait, clock::ManualClock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -329,6 +330,19 @@ async fn password_change_frees_the_orders_of_the_other_sessions() {
     changes(&here, "tenure-demo", NEW, NEW).await.is(200);
     assert_eq!(server.held().await.len(), 1);
     assert_eq!(here.beat("edit", &hers, "keep").await.1["mode"], "held");
+}
+
+#[tokio::test]
+async fn password_set_on_the_command_line_frees_the_orders_of_its_member() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    server.place("one").await;
+    minji.edit(ORDER).await.is(200);
+    park.edit("one").await.is(200);
+    let shop = shop::open(server.db.clone(), Accounts::Demo).await.unwrap();
+    shop.set_password("minji", NEW).await.unwrap();
+    assert_eq!(server.held().await.len(), 1);
+    assert!(minji.get("/orders").await.path.starts_with("/sign-in"));
 }
 
 #[tokio::test]
