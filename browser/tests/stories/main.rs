@@ -19,6 +19,7 @@ mod stock;
 mod tabs;
 mod travelling;
 mod typing;
+mod unheard;
 mod unsaved;
 mod watching;
 mod words;

@@ -7,5 +7,8 @@ mod examples;
 mod now;
 mod problems;
 mod release;
+mod requests;
+mod support;
+mod tabs;
 mod verdict;
 mod versions;
