@@ -291,10 +291,10 @@ export function keepLease(element, onAnswer) {
 		wake(event);
 	});
 	addEventListener("pagehide", () => {
-		const isOver = !isMine || (!isHeld && !hasAsked) || (isAt("lost saving leaving refused saved") && !isDropped && !isPending);
+		const isOver = !isMine || (!isHeld && !hasAsked) || (isAt("lost leaving refused saved") && !isDropped && !isPending);
 		const lost = isMine && isAt("lost") && !isDropped;
 		letGo?.();
-		// What was said of the pages before is not heard, or said again.
+		// A page that never had a lease may not know what became of those before it.
 		const lids = [hidden(form, "lid"), ...(hadLease ? [] : before())].slice(0, MOST_LEFT);
 		const leaves = () => store(() => (sessionStorage[LEFT] = JSON.stringify({ lids, lost, person, at: Date.now() })));
 		if (lost) leaves();

@@ -233,6 +233,25 @@ async fn page_that_is_left_before_its_first_answer_does_not_count_as_another_tab
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn page_that_is_left_while_it_saves_does_not_count_as_another_tab() {
+    // The save hangs, and is given up with its page.
+    const HANGS: &str = "(window.send = fetch, window.fetch = (to, ...more) =>
+        /shipping$/.test(to) ? new Promise(() => {}) : send(to, ...more), null)";
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    opens(&minji, Form::Shipping).await;
+    types_an_address(&minji, "Sejong-daero 9").await;
+    minji.sees(HELD).await;
+    minji.finds::<()>(HANGS).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("#shipping[data-tenure-state=saving]").await;
+    minji.reloads().await;
+    minji.sees(HELD).await;
+    saves(&minji).await;
+    assert!(minji.reads("main").await.contains("Sejong-daero 9"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn slow_reload_never_counts_as_another_tab() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
