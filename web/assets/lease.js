@@ -254,8 +254,9 @@ export function keepLease(element, onAnswer) {
 	}
 
 	function edit({ target, type, isTrusted }) {
-		// A `change` comes when the field loses the focus, with the tab, too.
-		if (isTrusted && type === "input") use();
+		// A `change` of the browser comes when the field loses the focus, long after its keys; an editor's own is all that there is of its keys.
+		if (isTrusted && type === "change") return;
+		if (isTrusted) use();
 		if (!isIn(element, target)) return;
 		last = target;
 		isPinned = false;

@@ -40,6 +40,7 @@ export function saveFrom(element, lease, text) {
 	/** Sends it until there is an answer; returns that, and what was sent; or whether it may have arrived, if it is stopped. */
 	async function deliver(submitter, { url, isMultipart }, stopped) {
 		let sent, data, isUnknown;
+		const saves = !submitter?.dataset.textSaving;
 		const take = () => ([isTyping, sent, data] = [false, values(form), new FormData(element, submitter)]);
 		// A field that the page itself changes, such as a clock, is not typed.
 		const isNewer = () => isTyping && JSON.stringify(values(form)) !== JSON.stringify(sent);
@@ -48,17 +49,17 @@ export function saveFrom(element, lease, text) {
 			const once = new AbortController();
 			check.onclick = () => once.abort();
 			const signal = AbortSignal.any([once.signal, stopped]);
-			const slow = setTimeout(() => wait(lease.text.textUnknown), WAIT_MS);
+			const slow = setTimeout(() => wait(saves ? lease.text.textUnknown : lease.text.textBusy), WAIT_MS);
 			const isOnline = navigator.onLine;
 			const answer = await post(form, url, "next", () => encoded(data, isMultipart, hidden(form, "csrf")), signal);
 			clearTimeout(slow);
-			if (stopped.aborted) return { isUnknown: isUnknown || isOnline };
+			if (stopped.aborted) return { isUnknown: isUnknown || (saves && isOnline) };
 			// What was typed meanwhile takes the place of what was refused.
 			if (answer.next && !answer.done && isNewer()) take();
 			else if (answer.status && !/^(429|502|503|504)$/.test(answer.status)) return { answer, sent, isNewer, isUnknown };
 			else {
 				// Without an answer it may have arrived all the same: only a request that was never sent is known not to.
-				isUnknown ||= answer.status ? /50[24]/.test(answer.status) : isOnline;
+				isUnknown ||= saves && (answer.status ? /50[24]/.test(answer.status) : isOnline);
 				wait(isUnknown ? lease.text.textUnknown : answer.status ? lease.text.textBusy : lease.text.textUnsent);
 				await pause(RETRY_MS[Math.min(tries, 3)], signal);
 			}

@@ -210,6 +210,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	let offer, shown, savedAs;
 	let sent = {}; // What became of which text.
 	let used; // A form with which other text was sent before, and may be saved: that it was saved says nothing of what is typed now.
+	let sentBefore; // The form with which its text was sent, if that is another one.
 	let isSaving = false;
 	let isQuiet = false; // It was saved, or left: nothing more is kept until there is another key.
 	let typedAt = Date.now();
@@ -271,6 +272,10 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		for (const said of document.querySelectorAll("[data-tenure-drawn]")) said.hidden = true;
 		remove(draft);
 		if (!text) typedAt = draft.at;
+		// Its save may still arrive, after the page from which it was sent was left: and be accepted, or refused.
+		if (!text && draft.sent === SENDING) {
+			sent = { how: SENDING, next: (sentBefore = draft.form_id), text: JSON.stringify(typed(form)), of: draft.form_id };
+		}
 		save();
 		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
 		if (!other || isShown(other)) show("back", draft);
@@ -379,8 +384,9 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 			remove({ key });
 		}
 		// Another tab has saved that text, or goes on with it: nothing is kept here until there is another key.
-		if (changed === key && !newValue) isQuiet ||= !erasedAt;
-		if (!offer || changed !== offer.key) return;
+		const isOver = changed === key && !newValue;
+		if (isOver) isQuiet ||= !erasedAt;
+		if (!offer || (changed !== offer.key && !(isOver && shown === "back"))) return;
 		if (newValue) return box?.hidden || shown === "back" || propose(offered());
 		shown = "";
 		wait(false);
@@ -414,6 +420,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		/** These values were saved: what differs from them is the next change, of another form. */
 		rebase(values, next) {
 			ofThisForm().forEach(remove);
+			if (sentBefore && sentBefore !== form_id()) tell(form.dataset.text, { form_id: sentBefore });
+			sentBefore = "";
 			store(() => (localStorage[SAVED] = form_id()));
 			// Nor is the same text unsaved in another tab, or text that was only looked at there: the server has that.
 			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;

@@ -1,7 +1,8 @@
 //! A save whose answer is lost: its text is neither called unsaved, nor taken for saved when there is more.
 
-use browser::{ORDER, Story};
+use browser::{ORDER, Person, Story};
 
+use super::merging::compares;
 use super::unsaved::{NO_DRAFT, opens_the_note};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
@@ -172,4 +173,77 @@ async fn text_that_was_typed_after_a_save_without_an_answer_is_not_taken_for_sav
     minji.sees("main[data-live=on]").await;
     assert!(minji.reads("[data-tenure-draft-said]").await.contains("Never arrived"));
     assert_eq!(minji.reads("dd.typed").await, "Saved");
+}
+
+/// The save is on its way for longer than its page stays.
+const LATE: &str = "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+    : (sessionStorage.late = options.body, new Promise(() => {})), null)";
+
+async fn saves_late_and_reloads(minji: &Person) {
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring the bell").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.finds::<()>(LATE).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("sessionStorage.late").await;
+    minji.reloads().await;
+    minji.waits_until("!document.querySelector('[data-tenure-draft]').hidden").await;
+    assert_eq!(minji.value("[name=message]").await, "Ring the bell");
+}
+
+/// Returns the status of the response.
+async fn the_save_arrives(minji: &Person) -> u16 {
+    let arrives = "fetch(location.pathname, { method: 'POST', body: new URLSearchParams(sessionStorage.late) })";
+    minji.finds::<()>(&format!("({arrives}.then(({{ status }}) => (window.arrived = status)), null)")).await;
+    minji.waits_until("window.arrived").await;
+    minji.finds("window.arrived").await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_whose_save_arrives_after_a_reload_is_not_called_unsaved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji
+        .runs_before_each_page(
+            "window.fetch = ((send) => (to, ...more) =>
+        `${to}`.includes('/beat') && sessionStorage.late ? new Promise(() => {}) : send(to, ...more))(window.fetch)",
+        )
+        .await;
+    saves_late_and_reloads(&minji).await;
+    assert_eq!(the_save_arrives(&minji).await, 200);
+    minji.waits_until(NO_DRAFT).await;
+    minji.waits_until("document.querySelector('[data-tenure-draft]').hidden").await;
+    // What is typed on is the next change.
+    minji.types("[name=message]", "Ring twice").await;
+    assert_eq!(minji.drafts().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn late_save_of_text_that_goes_on_in_the_page_of_now_is_not_called_unsaved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    saves_late_and_reloads(&minji).await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    // The page of now has the lease.
+    assert_eq!(the_save_arrives(&minji).await, 410);
+    minji.types("[name=message]", "Ring twice").await;
+    super::saves(&minji).await;
+    minji.waits_until("!document.body.textContent.includes('was not saved')").await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    let page = minji.reads("main").await;
+    assert!(
+        page.contains("Ring twice") && !page.contains("was not saved") && !page.contains("Ring the bell"),
+        "{page}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn button_that_does_not_save_does_not_ask_whether_it_was_saved() {
+    let story = Story::begin().await;
+    let (minji, _park) = compares(&story).await;
+    minji.gets_nothing_from(&["*/shipping"]).await;
+    minji.clicks("[name=edit-first]").await;
+    minji.waits_until("!document.querySelector('[data-tenure-stop]').hidden").await;
+    let said = minji.reads("[data-tenure-status]").await;
+    assert!(said.contains("No connection yet") && !said.contains("whether it was saved"), "{said}");
 }

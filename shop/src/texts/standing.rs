@@ -97,6 +97,7 @@ texts! {
         "계속 수정하고 계신가요? {time}에 편집이 끝납니다. 아무 키나 누르면 계속됩니다.";
     js_saving: "Saving …", "저장하는 중…";
     js_adding: "Adding a line …", "줄을 추가하는 중…";
+    js_opening: "Opening the form …", "양식을 여는 중…";
     js_unknown:
         "We do not know yet whether it was saved. What you typed is kept here, this page asks again by itself, and nothing is saved twice.",
         "저장되었는지 아직 알 수 없습니다. 입력한 내용은 그대로 있으며, 이 페이지가 다시 확인합니다. 두 번 저장되지 않습니다.";
