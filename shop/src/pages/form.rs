@@ -1,6 +1,6 @@
 //! The inputs of an order's form: its shipping details and its lines.
 
-use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
+use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING, quantity};
 use super::input::{Input, Kind, Mistake};
 use super::read::{is_line, new_line_id, new_lines, new_rows};
 use crate::domain::{Order, OrderLine, ShippingInfo};
@@ -51,17 +51,20 @@ pub(crate) struct LineInput {
     pub(crate) removed: bool,
 }
 
-/// The lines of the order, with the typed quantities. A line that the form did not have shows its own quantity. `base` is as for
+/// The lines of the order, with the typed quantities. A line of which nothing was typed shows its quantity in the version that the text was
+/// typed on, so that the change of another person is not taken for typed; its own, if it was not in that version. `base` is as for
 /// [`shipping_inputs`].
-pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields, base: &Fields) -> Vec<LineInput> {
+pub(crate) fn line_inputs<'a>(style: Style<'_>, order: &Order, typed: &'a Fields, base: &'a Fields) -> Vec<LineInput> {
     let input = |line: &OrderLine| {
         let (name, removed) = (quantity(line.line_no()), typed.removes(line.line_no()));
         let own = line.quantity().to_string();
-        // The field of a removed line contains the word for it; the line's own number returns when it stays.
-        let value = typed.get(&name).filter(|_| !removed).unwrap_or(&own);
+        // The field of a removed line may contain the word for it; the line's number returns when it stays.
+        let number = |fields: &'a Fields| fields.get(&name).filter(|text| *text != REMOVE);
+        let base = number(base).unwrap_or(&own);
+        let value = number(typed).unwrap_or(base);
         let label = style.t.line_quantity(line.product());
-        let quantity = Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly);
-        let quantity = quantity.base(base.get(&name).unwrap_or(&own));
+        let quantity =
+            Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly).base(base);
         let (product, price) = (line.product().to_owned(), style.t.money(line.price()));
         LineInput { line_no: line.line_no(), product, price, quantity, removed }
     };

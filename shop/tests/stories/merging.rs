@@ -407,6 +407,43 @@ async fn what_was_gone_when_it_was_compared_is_not_compared_again() {
 }
 
 #[tokio::test]
+async fn quantity_that_others_changed_is_not_called_ones_own_after_editing_again() {
+    const NO: &str = "2026-000290";
+    const SAVE: &str = "/orders/2026-000290/edit/save";
+    const OPEN: &str = "/orders/2026-000290/edit";
+    // Text about the line that was removed in the form; and text of the address, in whose form there are no lines.
+    for is_whole in [true, false] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        let saves = async |quantity: &str| {
+            server.clock.advance(Duration::from_secs(400));
+            park.submit(park.edit(NO).await.form(SAVE).with("quantity-2", quantity)).await.is(200);
+            server.clock.advance(Duration::from_secs(400));
+        };
+        let form = minji.edit(NO).await.form(SAVE).with("message", "Ring");
+        let before = form.value("quantity-2").to_owned();
+        saves("7").await;
+        let form = match is_whole {
+            true => Form { action: OPEN.into(), ..form.with("remove-2", "on") },
+            false => (1..=9)
+                .fold(Form { action: OPEN.into(), ..form }, |form, line| form.without(&format!("quantity-{line}"))),
+        };
+        let again = minji.submit(form.with("edit-first", "1").with("next-form", &"2".repeat(32))).await;
+        let field = again.is(200).html.split("name=\"quantity-2\"").nth(1).unwrap().split('>').next().unwrap();
+        assert!(field.contains(&format!("value=\"{before}\"")) && !field.contains("data-base"), "{field}");
+        // The product stays after all, and its number is the one of the others.
+        let form = again.form(SAVE).without("remove-2");
+        saves("9").await;
+        let compared = minji.submit(form).await;
+        compared.is(409).says("both can be saved");
+        minji.submit(compared.press(SAVE, "both")).await.is(200);
+        let order = server.order(NO).await.0;
+        let quantity = order.lines().iter().find(|line| line.line_no() == 2).map(OrderLine::quantity);
+        assert_eq!((quantity, order.shipping().message()), (Some(9), "Ring"));
+    }
+}
+
+#[tokio::test]
 async fn a_product_that_is_removed_after_the_comparison_is_compared_again() {
     const NO: &str = "2026-000290";
     const SAVE: &str = "/orders/2026-000290/edit/save";
