@@ -290,6 +290,23 @@ async fn sign_out_in_another_tab_erases_the_text_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn accepted_sign_out_asks_nothing_more() {
+    // The field loses the focus only after the sign-out was sent.
+    const SIGNS_OUT: &str = "(confirm = () => true,
+        addEventListener('submit', () => document.activeElement.blur()),
+        addEventListener('beforeunload', (event) => (sessionStorage.asked = event.defaultPrevented)),
+        document.querySelector('form[data-tenure-erase]').requestSubmit(), null)";
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.finds::<()>(SIGNS_OUT).await;
+    minji.sees("main[data-state=sign-in]").await;
+    assert_eq!(minji.finds::<String>("sessionStorage.asked").await, "false");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
     let story = Story::begin().await;
     for form in ["#shipping", "#edit"] {
