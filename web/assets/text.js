@@ -273,7 +273,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		remove(draft);
 		if (!text) typedAt = draft.at;
 		// Its save may still arrive, after the page from which it was sent was left: and be accepted, or refused.
-		if (!text && draft.sent === SENDING) {
+		if (!text && draft.sent === SENDING && draft.question) {
 			sent = { how: SENDING, next: (sentBefore = draft.form_id), text: JSON.stringify(typed(form)), of: draft.form_id };
 		}
 		save();
