@@ -47,7 +47,8 @@ impl Script {
         Ok(())
     }
 
-    /// Saves the text of the page that is open, by what that offers; `is_last`: nobody else has a form open any more.
+    /// Saves the text of the page that is open, by what that offers, and leaves a form without any; `is_last`: nobody else has a form open any
+    /// more.
     pub(super) async fn finishes(&mut self, is_last: bool) -> Result<()> {
         let Ok(mut page) = self.looks().await else { return Ok(()) };
         let text = if page.form == "conflict" { page.mine.clone() } else { page.changed.join("\n") };
@@ -67,6 +68,9 @@ impl Script {
         if is_last && !left.is_empty() {
             let (address, state) = (page.address.clone(), format!("{} {}: {}", page.state, page.mode, page.text));
             self.records(What::GaveUp { markers: left, address, state });
+        } else if left.is_empty() && page.is_open() {
+            self.is_offered(&page, Place::Tab);
+            self.visitor.goes_away().await?;
         }
         Ok(())
     }
