@@ -5,7 +5,7 @@
 
 import { WAIT_MS, adopt, bare, fields, go, hidden, isIn, near, pause, post, refresh, sentAs } from "./form.js";
 import { RETRY_MS } from "./lease.js";
-import { ANSWERED, SENDING, values } from "./text.js";
+import { ANSWERED, SENDING, store, values } from "./text.js";
 
 /** How the browser would send the form, or nothing if it does that itself: into a dialog, another window, an address. */
 function way(form, submitter) {
@@ -18,8 +18,9 @@ function way(form, submitter) {
 }
 
 /** The body as the browser encodes it: a file as its name unless in parts; with the present token. */
-function encoded(data, isMultipart, csrf) {
+function encoded(data, isMultipart, csrf, nth) {
 	if (data.has("csrf")) data.set("csrf", csrf);
+	data.set("nth", nth);
 	if (isMultipart) return data;
 	return new URLSearchParams(Array.from(data, (pair) => pair.map((value) => sentAs(value.name ?? value))));
 }
@@ -29,7 +30,15 @@ const LEFT = "left";
 export function saveFrom(element, lease, text) {
 	const form = bare(element);
 	const [check, stop] = ["check", "stop"].map((name) => near(form, name) ?? document.createElement("button"));
-	let sending, isTyping, last;
+	let sending, isTyping, last, sentBefore = 0;
+
+	/** Which text of this form the next one is, also after a reload: a request that is overtaken on its way must not replace a later one. */
+	function count() {
+		const key = `tenure sent ${hidden(form, "form_id")}`;
+		sentBefore = 1 + Math.max(sentBefore, store(() => +sessionStorage[key]) || 0);
+		store(() => (sessionStorage[key] = sentBefore));
+		return sentBefore;
+	}
 
 	/** The outcome is not known yet: the person can ask now, or go on. */
 	function wait(words) {
@@ -39,9 +48,9 @@ export function saveFrom(element, lease, text) {
 
 	/** Sends it until there is an answer; returns that, and what was sent; or whether it may have arrived, if it is stopped. */
 	async function deliver(submitter, { url, isMultipart }, stopped) {
-		let sent, data, isUnknown;
+		let sent, data, nth, isUnknown;
 		const saves = !submitter?.dataset.textSaving;
-		const take = () => ([isTyping, sent, data] = [false, values(form), new FormData(element, submitter)]);
+		const take = () => ([isTyping, sent, data, nth] = [false, values(form), new FormData(element, submitter), count()]);
 		// A field that the page itself changes, such as a clock, is not typed.
 		const isNewer = () => isTyping && JSON.stringify(values(form)) !== JSON.stringify(sent);
 		take();
@@ -51,7 +60,7 @@ export function saveFrom(element, lease, text) {
 			const signal = AbortSignal.any([once.signal, stopped]);
 			const slow = setTimeout(() => wait(saves ? lease.text.textUnknown : lease.text.textBusy), WAIT_MS);
 			const isOnline = navigator.onLine;
-			const answer = await post(form, url, "next", () => encoded(data, isMultipart, hidden(form, "csrf")), signal);
+			const answer = await post(form, url, "next", () => encoded(data, isMultipart, hidden(form, "csrf"), nth), signal);
 			clearTimeout(slow);
 			if (stopped.aborted) return { isUnknown: isUnknown || (saves && isOnline) };
 			// What was typed meanwhile takes the place of what was refused.

@@ -87,6 +87,8 @@ create table saved_form (
     version  bigint not null,
     -- The version that the save was made on directly; 0 where it was not made on the one that the form was opened at.
     made_on  bigint not null,
+    -- Which of its texts it was: 1 for the first that the script sent, 0 without scripts. An earlier one that comes later is not saved.
+    nth      bigint not null,
     saved_at bigint not null,
     primary key (form_id, member)
 );

@@ -87,6 +87,8 @@ create table saved_form (
     version  integer not null,
     -- The version that the save was made on directly; 0 where it was not made on the one that the form was opened at.
     made_on  integer not null,
+    -- Which of its texts it was: 1 for the first that the script sent, 0 without scripts. An earlier one that comes later is not saved.
+    nth      integer not null,
     saved_at integer not null,
     primary key (form_id, member)
 ) strict, without rowid;

@@ -14,7 +14,7 @@ use crate::use_cases::{Doing, Shop};
 pub(super) async fn start_shipping(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let seen = form.version::<Order>()?;
-    let once = form.once(Some(seen.version()))?;
+    let once = form.once(&shop, &no, Some(seen.version())).await?;
     let anyway = if form.fields.has("anyway") { Some(form.parse("anyway")?) } else { None };
     let (Posted { visit, fields, .. }, doing) = (form, Doing::Save(once.clone()));
     let start = |seen| {
@@ -31,7 +31,7 @@ pub(super) async fn start_shipping(State(shop): State<Shop>, Number(no): Number,
 pub(super) async fn cancel(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let seen = form.version::<Order>()?;
-    let once = form.once(Some(seen.version()))?;
+    let once = form.once(&shop, &no, Some(seen.version())).await?;
     let anyway = if form.fields.has("anyway") { Some(form.parse("anyway")?) } else { None };
     let (Posted { visit, fields, .. }, doing) = (form, Doing::Save(once.clone()));
     let cancel = |seen| {

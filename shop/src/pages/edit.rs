@@ -65,10 +65,10 @@ pub(super) async fn show(
 /// POST /orders/{no}/edit: acquires the lease, then shows the form at its address. The sending page created the form's id, so
 /// a repetition (a double click, [Keep editing]) finds the same lease.
 pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
-    let form = form.with_kept(&shop, &no).await?;
+    let mut form = form.with_kept(&shop, &no).await?;
     let (next, mut seen) = (form.next_form()?, form.typed_on(&no)?);
     if let (Some(own), Ok(old)) = (&mut seen, form.form_id()) {
-        *own = outcome::typed_on(&shop, &form.visit, &no, old, *own, &form.fields).await;
+        *own = outcome::typed_on(&shop, &form.visit, &no, old, *own, &mut form.fields).await;
     }
     let id = form.lock_id_to_open(&shop, next);
     let opened = shop.open_for_edit(&form.visit.member, &no, id.clone()).await.map(drop);
@@ -139,7 +139,7 @@ async fn opened_at(
 pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let (id, seen, opened) = (form.lock_id()?, form.version_of(&no)?, both::opened(&form)?);
-    let once = form.once(opened.is_none().then(|| seen.version()))?;
+    let once = form.once(&shop, &no, opened.is_none().then(|| seen.version())).await?;
     let Posted { visit, mut fields, .. } = form;
     let attempt = Attempt { what: What::SaveEdit, no: &no, seen: Some(seen), fields: &fields, kept: None };
     let view = match shop.order(&visit.member, &no).await {

@@ -19,11 +19,12 @@ pub(crate) const REMOVE: &str = "remove";
 pub(crate) const SAVED_BEFORE: &str = "saved-before";
 
 /// Fields of one page that are not typed text: never carried on to the next page.
-const OF_THE_PAGE: [&str; 19] = [
+const OF_THE_PAGE: [&str; 20] = [
     "csrf",
     "lid",
     "form_id",
     "next-form",
+    "nth",
     "person",
     "kept",
     "version",
@@ -163,6 +164,13 @@ impl Fields {
     /// Removes a field.
     pub(crate) fn drop(&mut self, name: &str) {
         self.0.retain(|(key, _)| key != name);
+    }
+
+    /// Replaces the rows of added lines.
+    pub(crate) fn replace_rows(&mut self, rows: &[[String; 3]]) {
+        self.0.retain(|(name, _)| !NEW_LINE.contains(&name.as_str()));
+        let named = |row: &[String; 3]| std::array::from_fn::<_, 3, _>(|at| (NEW_LINE[at].to_owned(), row[at].clone()));
+        self.0.extend(rows.iter().flat_map(named));
     }
 
     /// The typed fields, without those of the page: for hidden fields of the next page.

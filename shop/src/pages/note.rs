@@ -125,7 +125,7 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
 pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let (id, seen) = (form.lock_id()?, seen(&form)?);
-    let once = form.once(seen.map(|seen| seen.version()))?;
+    let once = form.once(&shop, &no, seen.map(|seen| seen.version())).await?;
     let Posted { visit, mut fields, .. } = form;
     let doing = Doing::Save(once.clone());
     let text = fields.text("text").to_owned();

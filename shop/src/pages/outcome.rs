@@ -15,7 +15,7 @@ use super::fields::{Fields, SAVED_BEFORE};
 use super::flash::Flash;
 use super::frame::Visit;
 use super::refusal::{Attempt, What};
-use super::{note, order_url};
+use super::{note, order_url, read};
 use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Kept, Once, Refusal, Shop};
 
@@ -52,24 +52,28 @@ where
     }
 }
 
-/// The version on which text was typed: if the form was saved and edited further, the one that this save created. A line that this save
-/// removed, and that is kept after all, is compared with the version before.
+/// The version on which text was typed: if the form was saved and edited further, the one that this save created, and the rows of lines that
+/// it added are those lines. A line that this save removed, and that is kept after all, is compared with the version before.
 pub(super) async fn typed_on(
     shop: &Shop,
     visit: &Visit,
     no: &OrderNo,
     form: FormId,
     seen: VersionToken<Order>,
-    fields: &Fields,
+    fields: &mut Fields,
 ) -> VersionToken<Order> {
-    match shop.saved(&visit.member, form).await {
-        Ok(Some(saved)) if saved.goes_on_from(seen.version().number()) => {
-            let own = VersionToken::new(no, saved.version);
-            let order = compare::opened(shop, visit, no, own).await;
-            if order.is_some_and(|order| fields.keeps_more_than(&order)) { seen } else { own }
-        }
-        _ => seen,
+    let Ok(Some(saved)) = shop.saved(&visit.member, form).await else { return seen };
+    if !saved.goes_on_from(seen.version().number()) {
+        return seen;
     }
+    let own = VersionToken::new(no, saved.version);
+    let orders = (compare::opened(shop, visit, no, seen).await, compare::opened(shop, visit, no, own).await);
+    match orders {
+        (_, Some(after)) if fields.keeps_more_than(&after) => return seen,
+        (Some(before), Some(after)) => read::adopt_added_lines(visit.frame.t, fields, &before, &after),
+        _ => {}
+    }
+    own
 }
 
 /// The version on which the text was typed, and the result.

@@ -173,9 +173,18 @@ impl Posted {
     /// The form as an idempotent request, with the version on which it is saved directly, if any.
     ///
     /// # Errors
-    /// The page about an incomplete form.
-    pub(crate) fn once(&self, on: Option<Version>) -> Result<Once, Response> {
-        Ok(Once { form: self.form_id()?, digest: self.fields.digest(), on: on.map_or(0, Version::number) })
+    /// The page about an incomplete form; or, of a text that was overtaken on its way, that a later one was saved: its person has replaced it.
+    pub(crate) async fn once(&self, shop: &Shop, no: &OrderNo, on: Option<Version>) -> Result<Once, Response> {
+        let nth = self.fields.text("nth").parse().unwrap_or(0);
+        let on = on.map_or(0, Version::number);
+        let once = Once { form: self.form_id()?, digest: self.fields.digest(), on, nth };
+        if once.nth > 0
+            && let Ok(Some(saved)) = shop.saved(&self.visit.member, once.form).await
+            && saved.is_after(&once)
+        {
+            return Err(problem::saved_since(self.visit.frame.clone(), no, &self.fields));
+        }
+        Ok(once)
     }
 
     /// The form, completed by its kept text if it was refused before and refers to it.

@@ -3,9 +3,10 @@
 use std::iter;
 use std::str::FromStr;
 
+use super::compare::line_in;
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::input::Mistake;
-use crate::domain::{Address, Invalid, LineChange, Money, OrderError, OrderLine, Receiver, ShippingInfo};
+use crate::domain::{Address, Invalid, LineChange, Money, Order, OrderError, OrderLine, Receiver, ShippingInfo};
 use crate::texts::{Html, Lang, field_label};
 
 /// The delivery address in the fields.
@@ -93,6 +94,24 @@ pub(super) fn read_new_line(
         Ok(line) if wrong.is_empty() => Ok(line),
         _ => Err(wrong),
     }
+}
+
+/// The rows of lines that were added, and saved with this order, are changes of those lines. One of which there is no row stays as it is.
+pub(super) fn adopt_added_lines(t: Lang, typed: &mut Fields, before: &Order, after: &Order) {
+    if typed.lines().next().is_none() {
+        return;
+    }
+    let mut rows: Vec<_> = new_rows(typed).map(|row| row.map(str::to_owned)).collect();
+    let is_of = |line: &OrderLine, [product, price, quantity]: &[String; 3]| {
+        let row = read_new_line(t, line.line_no(), product, price, quantity);
+        row.is_ok_and(|row| (row.product(), row.price()) == (line.product(), line.price()))
+    };
+    for line in after.lines().iter().filter(|line| line_in(before, line.line_no()).is_none()) {
+        let row = rows.iter().position(|row| is_of(line, row)).map(|at| rows.remove(at));
+        let [.., pieces] = row.unwrap_or_else(|| ["", "", &line.quantity().to_string()].map(str::to_owned));
+        typed.set(&quantity(line.line_no()), &pieces);
+    }
+    typed.replace_rows(&rows);
 }
 
 /// A whole number as people type it: `1,000`, and `３４` from a Korean keyboard. A comma that does not separate three digits may be a decimal

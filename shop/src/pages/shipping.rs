@@ -86,7 +86,7 @@ pub(super) async fn show(
 pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let (id, version, opened) = (form.lock_id()?, form.version()?, both::opened(&form)?);
-    let once = form.once(opened.is_none().then(|| version.version()))?;
+    let once = form.once(&shop, &no, opened.is_none().then(|| version.version())).await?;
     let Posted { visit, fields, .. } = form;
     outcome::goes_on(&shop, &visit, &no, fields.text_of(), once.form).await;
     let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields, kept: None };
@@ -107,7 +107,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
             outcome::goes_on(&shop, &visit, &no, Some(once.form), form).await;
             fields.set("form_id", &form.to_string());
         }
-        let seen = Some(outcome::typed_on(&shop, &visit, &no, once.form, version, &fields).await);
+        let seen = Some(outcome::typed_on(&shop, &visit, &no, once.form, version, &mut fields).await);
         let attempt = Attempt { seen, fields: &fields, ..attempt };
         return Ok(match outcome::keep(&shop, &visit, &attempt).await {
             Some(kept) => Sent::refused(address(&no, kept)).answer(visit.frame.script),

@@ -107,7 +107,7 @@ impl Line {
         let typed = [(PRODUCT, &self.product), (PIECES, &self.pieces)];
         let typed = Fields::sent(typed.map(|(name, value)| (name.to_owned(), value.clone())).into());
         let on = self.seen.map_or(0, |seen| seen.version().number());
-        let once = Once { form: self.form, digest: typed.digest(), on };
+        let once = Once { form: self.form, digest: typed.digest(), on, nth: 0 };
         // A text that is no number is as wrong as a number that is too large.
         let pieces = number(&self.pieces).unwrap_or(0);
         match shop.receive(member, &self.product, pieces, self.seen, &once).await {

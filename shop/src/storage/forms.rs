@@ -47,6 +47,8 @@ pub(crate) struct SavedRow {
     pub(crate) version: i64,
     /// The version on which it was saved directly; 0 if that is not the one with which the form was opened.
     pub(crate) made_on: i64,
+    /// Which of the texts it was with which the script sent the form; 0 without scripts.
+    pub(crate) nth: i64,
     /// Seconds since 1970.
     pub(crate) saved_at: i64,
 }
@@ -124,11 +126,11 @@ pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn mark_saved(db: &Database, tx: &mut Transaction, form: &SavedRow) -> Result<(), DatabaseError> {
-    let SavedRow { form_id, member, digest, version, made_on, saved_at } = form;
-    let insert =
-        "insert into saved_form (form_id, member, digest, version, made_on, saved_at) values (?, ?, ?, ?, ?, ?)";
-    let upsert = Dialect::of(db).upsert(insert, "form_id, member", &["digest", "version", "made_on", "saved_at"]);
-    execute!(db, tx, &upsert, (form_id, member, digest, version, made_on, saved_at))?;
+    let SavedRow { form_id, member, digest, version, made_on, nth, saved_at } = form;
+    let insert = "insert into saved_form (form_id, member, digest, version, made_on, nth, saved_at) values (?, ?, ?, ?, ?, ?, ?)";
+    let replaced = ["digest", "version", "made_on", "nth", "saved_at"];
+    let upsert = Dialect::of(db).upsert(insert, "form_id, member", &replaced);
+    execute!(db, tx, &upsert, (form_id, member, digest, version, made_on, nth, saved_at))?;
     let text = "update kept_form set saved = ? where member = ? and form = ?";
     execute!(db, tx, text, (true, member, form_id)).map(drop)
 }
@@ -142,7 +144,7 @@ const FLUSH_SAVED_FORM: &str = "update saved_form set saved_at = saved_at ^ 1 wh
 /// # Errors
 /// [`DatabaseError`] when the database failed.
 pub(crate) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Result<Option<SavedRow>, DatabaseError> {
-    let text = "select form_id, member, digest, version, made_on, saved_at from saved_form
+    let text = "select form_id, member, digest, version, made_on, nth, saved_at from saved_form
                  where form_id = ? and member = ?";
     let saved = read!(db, fetch_optional, text, (form_id, member))?;
     if let (Some(_), Ok(mysql)) = (&saved, db.mysql()) {

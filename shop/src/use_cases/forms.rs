@@ -38,6 +38,8 @@ pub struct Once {
     /// The number of the version on which it is saved directly: 0 if the aggregate does not exist yet, and for a save together
     /// with the changes of others.
     pub on: i64,
+    /// Which of the texts it is with which the script sent the form, from 1; 0 without scripts.
+    pub nth: i64,
 }
 
 /// A refused form, as it was sent.
@@ -102,6 +104,7 @@ pub struct SavedForm {
     /// When it was saved last.
     pub at: Timestamp,
     made_on: i64,
+    nth: i64,
 }
 
 /// Stands for the version of a form whose content another person saved.
@@ -111,6 +114,11 @@ impl SavedForm {
     /// Whether the form itself was saved. Otherwise another person saved the same, perhaps with more that its author has not seen.
     pub fn is_by_itself(&self) -> bool {
         self.made_on != BY_ANOTHER
+    }
+
+    /// Whether the form was saved with a text that its person sent later than this one, which was overtaken on its way.
+    pub fn is_after(&self, once: &Once) -> bool {
+        once.nth > 0 && once.nth < self.nth && once.digest != self.digest
     }
 
     /// Whether text that was typed on this version continues from the form's save: only if that save
@@ -173,7 +181,7 @@ impl Shop {
         let row = storage::saved_form(&self.db, &form.to_string(), member.id().as_str()).await?;
         Ok(row.and_then(|row| {
             let (version, at) = (Version::new(row.version).ok()?, Timestamp::from_second(row.saved_at).ok()?);
-            Some(SavedForm { version, digest: row.digest, at, made_on: row.made_on })
+            Some(SavedForm { version, digest: row.digest, at, made_on: row.made_on, nth: row.nth })
         }))
     }
 
@@ -239,6 +247,7 @@ impl Once {
             digest: self.digest.clone(),
             version: 0,
             made_on: self.on,
+            nth: self.nth,
             saved_at: now(),
         }
     }

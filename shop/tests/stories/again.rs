@@ -2,6 +2,8 @@
 
 use shop::domain::OrderState;
 
+use tenure_web::form_id::FormId;
+
 use super::support::{Form, ORDER, Server, TTL, token};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
@@ -501,4 +503,61 @@ async fn comparison_of_text_after_a_save_without_an_answer_is_not_finished() {
     let (_, told) = minji.beat("comparison", &compared.form(SHIPPING), "look").await;
     assert_eq!(told["mode"], "saved");
     assert_eq!(server.order(ORDER).await.0.shipping().message(), "second");
+}
+
+#[tokio::test]
+async fn text_that_was_overtaken_on_its_way_does_not_replace_a_later_one() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let note = "/orders/2026-000300/note/save";
+    let open = || async {
+        let opens = park.open(ORDER).await.form("/orders/2026-000300/note/edit");
+        park.submit(opens).await
+    };
+    for (path, field) in [(SHIPPING, "message"), (SAVE, "message"), (note, "text")] {
+        let page = match path {
+            SHIPPING => park.get(SHIPPING).await,
+            SAVE => park.edit(ORDER).await,
+            _ => open().await,
+        };
+        let form = page.is(200).form(path);
+        park.submit(form.clone().with(field, "second").with("nth", "2")).await.is(200);
+        park.submit(form.clone().with(field, "first").with("nth", "1")).await.is(410).says("first");
+        // The later text again, and one that is later still.
+        park.submit(form.clone().with(field, "second").with("nth", "1")).await.is(200);
+        park.submit(form.with(field, "third").with("nth", "3")).await.is(200);
+        assert!(!park.open(ORDER).await.text().contains("was not saved"));
+        let now = if path == note { open().await } else { park.get(SHIPPING).await };
+        assert_eq!(now.form(if path == note { note } else { SHIPPING }).value(field), "third", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn text_that_was_taken_back_is_not_saved_by_a_request_that_was_on_its_way() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.get(SHIPPING).await.form(SHIPPING);
+    minji.submit(form.clone().with("nth", "2")).await.is(200);
+    minji.submit(form.with("message", "first").with("nth", "1")).await.is(410);
+    assert_eq!(server.order(ORDER).await.1, 1);
+}
+
+#[tokio::test]
+async fn product_that_was_added_and_saved_is_not_added_again() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    for (pieces, message) in [("2", "Ring"), ("3", "Ring"), ("2", "")] {
+        let form = park.edit(ORDER).await.form(SAVE);
+        let form = form.with("new-product", "찻잔").with("new-price", "12,000").with("new-quantity", "2");
+        let before = server.order(ORDER).await.0.lines().len();
+        park.submit(form.clone()).await.is(200);
+        // There was no answer. What was typed since goes on in another form, by [Edit again] or as a draft.
+        let more =
+            form.with("new-quantity", pieces).with("message", message).with("next-form", &FormId::random().to_string());
+        let again = park.submit(Form { action: EDIT.into(), ..more }).await.is(200).form(SAVE);
+        park.submit(again).await.is(200);
+        let order = server.order(ORDER).await.0;
+        let added: Vec<_> = order.lines()[before..].iter().map(|line| line.quantity().to_string()).collect();
+        assert_eq!((added, order.shipping().message()), (vec![pieces.to_owned()], message));
+    }
 }
