@@ -247,3 +247,27 @@ async fn button_that_does_not_save_does_not_ask_whether_it_was_saved() {
     let said = minji.reads("[data-tenure-status]").await;
     assert!(said.contains("No connection yet") && !said.contains("whether it was saved"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_overtaken_on_its_way_does_not_replace_a_later_one() {
+    const LATE: &str = "(window.send = fetch, window.fetch = (url, options) => !/save$/.test(url) ? send(url, options)
+        : ([sessionStorage.to, sessionStorage.late] = [url, options.body], new Promise(() => {})), null)";
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.edits_the_order().await;
+    minji.types("[name=message]", "first").await;
+    minji.finds::<()>(LATE).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("sessionStorage.late").await;
+    // The same form: its id is in its address.
+    minji.reloads().await;
+    minji.waits_until("!document.querySelector('[data-tenure-draft]').hidden").await;
+    minji.types("[name=message]", "second").await;
+    super::saves(&minji).await;
+    let arrives = "fetch(sessionStorage.to, { method: 'POST', body: new URLSearchParams(sessionStorage.late) })";
+    minji.finds::<()>(&format!("({arrives}.then(({{ status }}) => (window.arrived = status)), null)")).await;
+    minji.waits_until("window.arrived === 410").await;
+    minji.reloads().await;
+    let page = minji.reads("main").await;
+    assert!(page.contains("second") && !page.contains("first") && !page.contains("was not saved"), "{page}");
+}
