@@ -103,6 +103,17 @@ impl Recorder {
         typed.collect()
     }
 
+    /// The texts that were sent last from this browser.
+    pub(super) fn sent_last(&self, browser: usize) -> BTreeSet<Marker> {
+        let events = self.locked();
+        let mut sent =
+            events.iter().rev().filter(|event| event.browser == browser).filter_map(|event| match &event.what {
+                What::Sent { markers, .. } => Some(markers.clone()),
+                _ => None,
+            });
+        sent.next().unwrap_or_default()
+    }
+
     pub(super) fn events(&self) -> Vec<Event> {
         self.locked().clone()
     }

@@ -284,7 +284,10 @@ impl Script {
                 () => {}
             }
         };
-        let (markers, order) = (before.own(&self.visitor.person), before.about());
+        // What was typed since it was sent is not what the answer is about.
+        let sent = self.recorder.sent_last(self.visitor.browser);
+        let markers: BTreeSet<Marker> = before.own(&self.visitor.person).intersection(&sent).cloned().collect();
+        let order = before.about();
         if answer == Answer::Saved {
             self.saved.extend(markers.iter().cloned());
         }
