@@ -153,19 +153,31 @@ const draftsOf = (person) => drafts().filter((draft) => !person || draft.person 
 /** Those with text that is not dropped, and other than before. */
 export const openOf = (person) => draftsOf(person).filter((draft) => !draft.dropped && isOther(draft));
 
+/** What was typed after a text of it was sent, and saved as this version: the next change. Nothing, if it is the same again. */
+function rest({ sentText, ...draft }, version) {
+	const [before, after] = [sentText, draft.typed].map((text) => ({ ...draft.base, ...text }));
+	const typed = Object.entries(after).filter(([name, value]) => `${value}` !== `${before[name]}`);
+	return typed.length > 0 && { ...draft, base: before, typed: Object.fromEntries(typed), version, form_id: "" };
+}
+
 /**
  * Text of this person that was sent may be saved without this browser knowing: its page was left before the answer, or it went on on another
- * device. A save may still be under way.
+ * device. A save may still be under way. Of text that was typed on, only the rest is unsaved then; the server says on which version, if it can
+ * go on from there.
  */
 export async function settle(person, tries = SETTLE_TRIES) {
-	async function isUnderWay({ key, sent, question, form_id }) {
-		if (!sent || !question) return false;
-		const { saved } = await request(`${question}?${new URLSearchParams({ form_id })}`, "saved");
-		if (!saved) return sent === SENDING;
+	async function isUnderWay({ key, sent, sentText, question, form, form_id, version }) {
+		if (!(sent || sentText) || !question) return false;
+		const asked = new URLSearchParams({ form_id, ...(sentText && { form, version }) });
+		const answer = await request(`${question}?${asked}`, "saved");
+		if (!answer.saved) return sent !== ANSWERED;
 		// Typed on meanwhile, it is other text.
-		if (!drafts().some((draft) => draft.key === key && draft.sent)) return false;
-		remove({ key });
-		dispatchEvent(new StorageEvent("storage", { key }));
+		const draft = drafts().find((draft) => draft.key === key && draft.form_id === form_id && Boolean(draft.sent) === Boolean(sent));
+		if (!draft || (sentText && !answer.version)) return false;
+		const left = sentText && rest(draft, answer.version);
+		if (left) put(left);
+		else remove({ key });
+		dispatchEvent(new StorageEvent("storage", { key, newValue: left ? key : null }));
 		return false;
 	}
 	const found = await Promise.all(draftsOf(person).map(isUnderWay));
@@ -218,9 +230,10 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	function draftOf(text) {
 		// Typed on, it is other text; and the same again, once that is taken back.
 		const { how, next } = sent.text === JSON.stringify(text) ? sent : {};
+		const sentText = !how && sent.how === SENDING && sent.of === form_id() && used !== form_id() && JSON.parse(sent.text);
 		return {
 			key, at: typedAt, page: here, person, form: form_key, form_id: next ?? form_id(), version: version(),
-			base: read(form, base), labels: read(form, label), typed: text, question: used !== form_id() && form.dataset.text, sent: how,
+			base: read(form, base), labels: read(form, label), typed: text, question: used !== form_id() && form.dataset.text, sent: how, sentText,
 			seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
 		};
 	}

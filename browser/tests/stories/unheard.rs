@@ -271,3 +271,34 @@ async fn text_that_is_overtaken_on_its_way_does_not_replace_a_later_one() {
     let page = minji.reads("main").await;
     assert!(page.contains("second") && !page.contains("first") && !page.contains("was not saved"), "{page}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_text_that_was_typed_on_after_a_save_without_an_answer_only_the_rest_is_called_unsaved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    let street = minji.value("[name='address.line1']").await;
+    minji.types("[name='address.line1']", "Sejong-daero 9").await;
+    minji.types("[name=message]", "Ring the bell").await;
+    minji.finds::<()>(UNHEARD).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("window.arrived").await;
+    // One more, and one taken back.
+    minji.types("[name='address.line2']", "Floor 3").await;
+    minji.types("[name='address.line1']", &street).await;
+    minji.closes_this_tab_and_opens_another().await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    minji
+        .waits_until("!document.querySelector('[data-tenure-draft-said]').textContent.includes('Ring the bell')")
+        .await;
+    let typed = minji.reads("[data-tenure-draft-said]").await;
+    assert!(typed.contains("Floor 3") && typed.contains(&street), "{typed}");
+    minji.goes_to(SHIPPING).await;
+    assert_eq!(minji.value("[name='address.line1']").await, "Sejong-daero 9");
+    minji.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(minji.value("[name='address.line1']").await, street);
+    super::saves(&minji).await;
+    let page = minji.reads("main").await;
+    assert!(page.contains("Floor 3") && page.contains("Ring the bell") && !page.contains("Sejong-daero 9"), "{page}");
+    minji.waits_until(NO_DRAFT).await;
+}

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use serde::Serialize;
+use tenure::VersionToken;
 use tenure_web::sent::Sent;
 
 use super::fields::{Fields, Pairs};
@@ -11,25 +12,54 @@ use super::flash::Flash;
 use super::frame::Visit;
 use super::order::Number;
 use super::posted::{Answer, Posted};
-use super::{order_url, problem, refusal};
-use crate::use_cases::Shop;
+use super::{compare, order_url, problem, refusal};
+use crate::domain::{Note, Order, OrderLine, OrderNo};
+use crate::use_cases::{SavedForm, Shop};
 
 #[derive(Serialize)]
 struct Told {
     saved: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
 }
 
 /// GET /orders/{no}/text: whether the form `form_id` of this person was saved. The script asks that of text whose page was left before
-/// there was an answer.
-pub(super) async fn saved(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Answer {
+/// there was an answer; and, of text that was typed on `version` in `form` and goes on from the save, on which version it is then.
+pub(super) async fn saved(
+    State(shop): State<Shop>,
+    visit: Visit,
+    Number(no): Number,
+    Query(asked): Query<Pairs>,
+) -> Answer {
     let asked = Fields::sent(asked);
     let Ok(form) = asked.text("form_id").parse() else {
         return Err(problem::incomplete_form(visit.frame, "form_id", &asked));
     };
-    match shop.saved_last(&visit.member, form).await {
-        Ok(saved) => Ok(Json(Told { saved: saved.is_some() }).into_response()),
-        Err(why) => Ok(refusal::plain(visit.frame, why)),
+    let saved = match shop.saved_last(&visit.member, form).await {
+        Ok(saved) => saved,
+        Err(why) => return Ok(refusal::plain(visit.frame, why)),
+    };
+    let version = match &saved {
+        Some(saved) => own_version(&shop, &visit, &no, saved, &asked).await,
+        None => None,
+    };
+    Ok(Json(Told { saved: saved.is_some(), version }).into_response())
+}
+
+/// The version that a save created, for text that was typed on after it was sent. If it added or removed lines, the fields are others there.
+async fn own_version(shop: &Shop, visit: &Visit, no: &OrderNo, saved: &SavedForm, asked: &Fields) -> Option<String> {
+    let version = asked.text("version");
+    if asked.text("form").starts_with("note ") {
+        let seen: VersionToken<Note> = version.parse().ok()?;
+        let own = VersionToken::<Note>::new(no, saved.version);
+        return saved.goes_on_from(seen.version().number()).then(|| own.to_string());
     }
+    let seen: VersionToken<Order> = version.parse().ok()?;
+    let own = VersionToken::new(no, saved.version);
+    let lines = |order: Order| order.lines().iter().map(OrderLine::line_no).collect::<Vec<_>>();
+    let before = compare::opened(shop, visit, no, seen).await.map(lines);
+    let after = compare::opened(shop, visit, no, own).await.map(lines);
+    (saved.goes_on_from(seen.version().number()) && before.is_some() && before == after).then(|| own.to_string())
 }
 
 /// POST /orders/{no}/text: the text of the form `form_id` goes on in the form `next-form`, or is dropped. The script says so of its drafts.
