@@ -139,8 +139,17 @@ async fn opened_at(
 pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let (id, seen, opened) = (form.lock_id()?, form.version_of(&no)?, both::opened(&form)?);
-    let once = form.once(&shop, &no, opened.is_none().then(|| seen.version())).await?;
+    let mut once = form.once(&shop, &no, opened.is_none().then(|| seen.version())).await?;
     let Posted { visit, mut fields, .. } = form;
+    let saved = shop.saved(&visit.member, once.form).await.ok().flatten();
+    let seen = match (opened, saved) {
+        (None, Some(saved)) if saved.digest != once.digest => {
+            let own = outcome::typed_on(&shop, &visit, &no, once.form, seen, &mut fields).await;
+            once.on = own.version().number();
+            own
+        }
+        _ => seen,
+    };
     let attempt = Attempt { what: What::SaveEdit, no: &no, seen: Some(seen), fields: &fields, kept: None };
     let view = match shop.order(&visit.member, &no).await {
         Ok(view) => view,

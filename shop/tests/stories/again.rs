@@ -1,6 +1,6 @@
 //! Repeated forms, revisited pages, and kept texts.
 
-use shop::domain::OrderState;
+use shop::domain::{OrderLine, OrderState};
 
 use tenure_web::form_id::FormId;
 
@@ -560,4 +560,29 @@ async fn product_that_was_added_and_saved_is_not_added_again() {
         let added: Vec<_> = order.lines()[before..].iter().map(|line| line.quantity().to_string()).collect();
         assert_eq!((added, order.shipping().message()), (vec![pieces.to_owned()], message));
     }
+}
+
+#[tokio::test]
+async fn product_that_was_added_and_saved_is_not_added_again_beside_the_change_of_another() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let form = park.edit(ORDER).await.form(SAVE);
+    let form = form.with("new-product", "찻잔").with("new-price", "12,000").with("new-quantity", "2");
+    park.submit(form.clone()).await.is(200);
+    olivia.submit(olivia.get(SHIPPING).await.form(SHIPPING).with("message", "theirs")).await.is(200);
+    // There was no answer, and the same form is sent with more.
+    let met = park.submit(form.with("new-quantity", "3").with("address.line2", "3층")).await;
+    assert!(
+        met.is(409).says("Quantity of 찻잔").html.contains("3층") && !met.text().contains("new line"),
+        "{}",
+        met.text()
+    );
+    park.submit(met.press(SAVE, "both")).await.is(200);
+    let order = server.order(ORDER).await.0;
+    let pieces: Vec<_> =
+        order.lines().iter().filter(|line| line.product() == "찻잔").map(OrderLine::quantity).collect();
+    assert_eq!(
+        (pieces, order.shipping().message(), order.shipping().address().line2.as_str()),
+        (vec![3], "theirs", "3층")
+    );
 }
