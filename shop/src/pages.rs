@@ -60,6 +60,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tenure_web::form_id::FormId;
 
+pub(crate) use self::frame::chosen_language;
 use crate::domain::OrderNo;
 use crate::use_cases::Shop;
 use fields::Fields;

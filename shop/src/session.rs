@@ -23,6 +23,7 @@ use crate::domain::Member;
 use crate::pages;
 use crate::server::Peer;
 use crate::settings::Times;
+use crate::texts::Lang;
 use crate::use_cases::{Current, NewSession, SessionId, Shop};
 
 /// The cookie of the session.
@@ -113,6 +114,7 @@ pub async fn identify(State(door): State<Door>, request: Request, next: Next) ->
     parts.extensions.insert(SentCookies(known.is_some()));
     parts.extensions.insert(door.visitor(&parts));
     let secret = cookies::read(&parts.headers, &parts.extensions, SESSION).map(str::to_owned);
+    let language = pages::chosen_language(&parts.uri);
     let session = match &secret {
         Some(secret) if is_light_question(&parts) => door.shop.session_in_memory(secret).await,
         Some(secret) => door.shop.session(secret, !is_of_the_page_itself(&parts)).await,
@@ -131,6 +133,13 @@ pub async fn identify(State(door): State<Door>, request: Request, next: Next) ->
             pages::unavailable(&parts)
         }
     };
+    // Also of a page that leads on, such as that of a form that is not there any more.
+    if let Some(language) = language {
+        cookies::leave(
+            &mut response,
+            Cookie { name: Lang::COOKIE, value: language.code().to_owned(), max_age: A_YEAR },
+        );
+    }
     if known.is_none() {
         cookies::leave(&mut response, Cookie { name: BROWSER, value: cookie.reveal(), max_age: A_YEAR });
     }

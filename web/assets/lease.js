@@ -250,7 +250,8 @@ export function keepLease(element, onAnswer) {
 		if (hasAsked) return;
 		hasAsked = true;
 		addEventListener("beforeunload", (event) => !isAt("saving leaving saved") && typed(form) && event.preventDefault());
-		if (!isHeld && acquire) ask("take");
+		// While it is saved, that may be the next form.
+		if (!isHeld && acquire && !isAt("saving leaving")) ask("take");
 	}
 
 	function edit({ target, type, isTrusted }) {

@@ -13,7 +13,7 @@ const KEY = "tenure draft ";
 const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
 const SAVED = "tenure saved"; // The id of the form that was saved last: tells the other tabs.
 const AGAIN = "tenure again"; // The page that this tab loads again in another language.
-const POSTED = "tenure posted"; // The draft that this tab has posted: of it, the page that answers may have fewer fields.
+const POSTED = "tenure posted"; // The draft that this tab has posted, and the address of the page that answers: that has its text.
 export const LEFT = "tenure left"; // The leases of the pages that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
@@ -188,7 +188,9 @@ export async function settle(person, tries = SETTLE_TRIES) {
 const isAgain = Boolean(store(() => sessionStorage[AGAIN] === location.pathname));
 /** Whether it was loaded again in any way: by a reload and by Back, too. */
 export const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
-const posted = store(() => sessionStorage[POSTED]);
+const posted = store(() => JSON.parse(sessionStorage[POSTED]));
+/** Whether this page answers that draft: its text is here, or in the order, as the server read it. */
+const isPosted = ({ key }) => posted?.key === key && new URL(posted.to, document.baseURI).href === location.href;
 for (const name of [AGAIN, POSTED]) store(() => sessionStorage.removeItem(name));
 addEventListener("click", (event) => {
 	const link = event.target.closest?.("a[hreflang]");
@@ -270,9 +272,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	}
 	const isOfNow = (draft) => draft.version === version();
 	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name], name));
-	/** Also in a hidden field: of a row that is gone from the form, which the server compares. A row of what was posted may be gone altogether. */
-	const isGone = (name, draft) => draft.key === posted && !form.elements.namedItem(name);
-	const isShown = (draft) => agrees(draft, (value, there, name) => `${value}` === `${there ?? hidden(form, name)}` || isGone(name, draft));
+	/** Also in a hidden field: of a row that is gone from the form, which the server compares. */
+	const isShown = (draft) => agrees(draft, (value, there, name) => `${value}` === `${there ?? hidden(form, name)}`);
 	/** Whether there is a field for all of the typed text: rows may have been added to the form then. */
 	const fits = (draft) => isOfNow(draft) && agrees(draft, (value, there) => value.length === there?.length);
 
@@ -315,7 +316,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		isQuiet &&= Boolean(answer.next);
 		onSent?.(answer);
 		if (!answer.next) return;
-		store(() => (sessionStorage[POSTED] = draft.key));
+		store(() => (sessionStorage[POSTED] = JSON.stringify({ key: draft.key, to: answer.next })));
 		go(answer.next);
 	}
 
@@ -362,7 +363,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 			unsay();
 		}
 		// In the fields already: the page restored it, it was saved, or the server's answer to it is this page.
-		const isHere = (draft) => (draft.key === own && draft.sent === ANSWERED && !isReturn && typed(form)) || isShown(draft);
+		const isHere = (draft) => (draft.key === own && draft.sent === ANSWERED && !isReturn && typed(form)) || isPosted(draft) || isShown(draft);
 		const open = others.filter((draft) => !isHere(draft) && (draft.dropped || isOther(draft)));
 		for (const draft of others.filter(isHere)) {
 			typedAt = Math.min(typedAt, draft.at);

@@ -373,3 +373,28 @@ async fn save_without_an_answer_is_not_called_unsaved_when_the_session_ends() {
     let said = minji.reads("[data-tenure-status]").await;
     assert!(said.contains("It may have been saved"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn first_key_while_nothing_new_is_saved_belongs_to_the_next_form() {
+    // The answer waits until the story lets it go.
+    const SLOW: &str =
+        "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+        : send(url, options).then(async (answer) => {
+            window.arrived = true;
+            await new Promise((go) => (window.answers = go));
+            return answer;
+        }), null)";
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.sees("#shipping[data-tenure-state]").await;
+    minji.finds::<()>(SLOW).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("window.arrived").await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.finds::<()>("(window.fetch = send, answers(), null)").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    saves(&minji).await;
+    let page = minji.reads("main").await;
+    assert!(page.contains("Ring twice") && page.contains("Nobody is editing"), "{page}");
+}

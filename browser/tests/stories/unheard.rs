@@ -302,3 +302,33 @@ async fn of_text_that_was_typed_on_after_a_save_without_an_answer_only_the_rest_
     assert!(page.contains("Floor 3") && page.contains("Ring the bell") && !page.contains("Sejong-daero 9"), "{page}");
     minji.waits_until(NO_DRAFT).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn product_that_was_saved_without_an_answer_is_not_called_unsaved_once_it_is_put_back_and_saved() {
+    const UNHEARD: &str =
+        "(window.send = fetch, window.fetch = (url, options) => !/save$/.test(url) ? send(url, options)
+        : send(url, options).then(() => (window.arrived = true)).then(() => new Promise(() => {})), null)";
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    for (field, text) in [("new-product", "Cup"), ("new-price", "2000"), ("new-quantity", "2"), ("message", "Ring")] {
+        park.types(&format!("[name={field}]"), text).await;
+    }
+    park.finds::<()>(UNHEARD).await;
+    park.clicks("[data-tenure-action=save]").await;
+    park.waits_until("window.arrived").await;
+    park.types("[name=message]", "Ring twice").await;
+    park.closes_this_tab_and_opens_another().await;
+    park.edits_the_order().await;
+    park.clicks("[data-tenure-draft-restore]").await;
+    park.waits_until("location.search.includes('kept=')").await;
+    park.sees("#edit[data-tenure-state=held]").await;
+    assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
+    super::saves(&park).await;
+    park.waits_until(NO_DRAFT).await;
+    let page = park.reads("main").await;
+    assert!(
+        page.contains("Ring twice") && page.matches("₩2,000").count() == 1 && !page.contains("did not save"),
+        "{page}"
+    );
+}

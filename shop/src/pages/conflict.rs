@@ -134,10 +134,15 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let rule = order.and_then(|order| rule(t, attempt.what, order.state()));
     let is_emptied = order.is_some_and(|order| compare::leaves_nothing(order, &rows));
     let state = state(&frame, conflict, &rows, rule.is_some(), is_emptied);
+    let is_done = order.is_some_and(|order| attempt.what.is_done_in(order.state()));
+    let rule = if is_done { Some(t.nothing_left_to_do().into()) } else { rule };
     let applies = !has_mine || rows.iter().any(Row::applies);
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none() && !is_emptied);
     let savers = savers(conflict, if is_note { &[] } else { &view.changes });
     let mut said = said(&frame, conflict, state, &savers, has_mine, is_note, both.is_some());
+    if is_done {
+        said.retain(|line| line.plain() != t.nothing_lost_command());
+    }
     if is_emptied && rule.is_none() {
         said.push(t.both_leave_nothing().into());
     }
@@ -173,6 +178,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         _ => t.apply_mine(),
     };
     let title = match attempt.what {
+        What::StartShipping if is_done => t.done_title_ship(attempt.no),
+        What::Cancel if is_done => t.done_title_cancel(attempt.no),
         What::StartShipping => t.conflict_title_ship(attempt.no),
         What::Cancel => t.conflict_title_cancel(attempt.no),
         What::SaveNote | What::OpenNote => t.conflict_title_note(attempt.no),

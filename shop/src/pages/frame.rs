@@ -19,7 +19,7 @@ use tenure_web::sent::is_script;
 use super::face::Face;
 use super::fields::Fields;
 use super::flash::Flash;
-use crate::cookies::{self, Cookie};
+use crate::cookies;
 use crate::domain::Member;
 use crate::seed;
 use crate::session::{SentCookies, SignedIn};
@@ -89,7 +89,7 @@ impl Frame {
                 false => format!("/orders?lang={}", t.other().code()),
             },
             sent_again: None,
-            chosen: query.is_some_and(|code| code.parse::<Lang>().is_ok()),
+            chosen: chosen_language(uri).is_some(),
             has_cookies: parts.extensions.get().is_none_or(|SentCookies(sent)| *sent),
         }
     }
@@ -229,10 +229,6 @@ impl Frame {
         if self.flash.is_some() {
             Flash::forget(&mut response);
         }
-        if self.chosen {
-            let chosen = self.t.code().to_owned();
-            cookies::leave(&mut response, Cookie { name: Lang::COOKIE, value: chosen, max_age: 31_536_000 });
-        }
         response
     }
 }
@@ -288,6 +284,11 @@ impl IntoTimestamp for SystemTime {
     fn into_timestamp(self) -> Timestamp {
         Timestamp::try_from(self).unwrap_or(Timestamp::UNIX_EPOCH)
     }
+}
+
+/// The language that an address chooses.
+pub(crate) fn chosen_language(uri: &Uri) -> Option<Lang> {
+    query_value(uri, "lang").and_then(|code| code.parse().ok())
 }
 
 fn query_value<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {

@@ -12,7 +12,7 @@ use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::problem::Retry;
 use super::{compare, conflict, locked, lost, order_url, problem};
-use crate::domain::{Order, OrderNo};
+use crate::domain::{Order, OrderNo, OrderState};
 use crate::use_cases::{Kept, Refusal, Shop};
 
 /// The attempt that a form made.
@@ -53,6 +53,17 @@ impl What {
         (What::OpenNote, "open-note"),
         (What::SaveNote, "save-note"),
     ];
+
+    /// Whether an order in this state has what the command was to do.
+    pub(super) fn is_done_in(self, state: OrderState) -> bool {
+        match self {
+            What::Cancel => state == OrderState::Cancelled,
+            What::StartShipping => {
+                matches!(state, OrderState::Shipped | OrderState::InDelivery | OrderState::Delivered)
+            }
+            _ => false,
+        }
+    }
 
     /// The code under which it is kept.
     pub(super) fn code(self) -> &'static str {

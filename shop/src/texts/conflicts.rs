@@ -7,6 +7,9 @@ texts! {
     conflict_title_note(no): "Note on order {no}: two changes met", "주문 {no}의 메모: 동시에 변경되었습니다";
     conflict_title_ship(no): "Shipping of order {no} was not started", "주문 {no}: 발송 처리하지 않았습니다";
     conflict_title_cancel(no): "Order {no} was not cancelled", "주문 {no}: 취소하지 않았습니다";
+    done_title_ship(no): "Shipping of order {no} has started already", "주문 {no}: 이미 발송 처리되었습니다";
+    done_title_cancel(no): "Order {no} is cancelled already", "주문 {no}: 이미 취소되었습니다";
+    nothing_left_to_do: "There is nothing left to do.", "더 하실 일은 없습니다.";
     nothing_lost: "Nothing is lost: here are both, side by side.", "작성한 내용은 그대로 있습니다. 두 변경을 나란히 보여 드립니다.";
     nothing_lost_command:
         "Nothing was done yet: here is what changed since you looked.",

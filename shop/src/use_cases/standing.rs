@@ -68,7 +68,13 @@ impl Shop {
     ) -> Result<Verdict<OrderState>, Problem> {
         // A comparison of text that was typed on after a save without an answer has the form's id, and is not finished.
         let saved = self.saved_last(actor, beat.form()).await.map_err(problem)?.is_some();
-        Ok(decide(beat.owner(), Facts { saved, ..facts }))
+        let mut facts = Facts { saved, ..facts };
+        // Nothing is saved under it any more: its request was overtaken by the save, which changed nothing.
+        if saved && matches!(facts.mine, Mine::Alive(_)) {
+            self.leave(actor, beat.lock_id()).await.map_err(problem)?;
+            facts.mine = Mine::None;
+        }
+        Ok(decide(beat.owner(), facts))
     }
 }
 

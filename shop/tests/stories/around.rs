@@ -161,3 +161,11 @@ async fn no_link_of_a_page_leads_to_another_site() {
         assert!(!elsewhere.iter().any(|link| page.html.contains(link)), "{path}: {}", page.html);
     }
 }
+
+#[tokio::test]
+async fn language_that_is_chosen_on_a_page_that_leads_on_is_the_one_of_the_next_page() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let page = park.get("/orders/2026-000300/edit?lang=ko").await;
+    assert!(page.is(200).html.contains("<html lang=\"ko\""), "{}", page.html);
+}

@@ -277,3 +277,13 @@ async fn form_of_older_text_that_waits_again_is_not_told_that_it_was_saved() {
         assert_eq!(told["mode"], "refused", "{want}");
     }
 }
+
+#[tokio::test]
+async fn form_that_was_saved_with_nothing_changed_takes_no_lock_afterwards() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.get(SHIPPING).await.form(SHIPPING);
+    minji.submit(form.clone()).await.is(200);
+    let (_, told) = minji.beat("shipping", &form, "take").await;
+    assert_eq!((told["mode"].as_str(), server.held().await), (Some("saved"), Vec::new()));
+}

@@ -320,7 +320,9 @@ async fn a_command_that_another_person_gave_first_is_explained() {
         park.submit(his).await.is(200);
         let refused = olivia.submit(hers).await;
         assert_eq!(refused.is(409).state(), "CP-4", "{command}");
-        refused.says("박서연");
+        let already = if command == "cancel" { "is cancelled already" } else { "has started already" };
+        refused.says("박서연").says(already).says("nothing left to do");
+        assert!(!refused.text().contains("Nothing was done"), "{}", refused.text());
     }
 }
 
