@@ -346,9 +346,10 @@ export function keepLease(element, onAnswer) {
 			note(text.textMore);
 			ask("take");
 		},
-		/** The page is left after an answer; or without saving, which ends its lease. */
-		leave(dropped) {
+		/** The page is left after an answer; or without saving, which ends its lease; or for another form, so that its lease has to be released. */
+		leave(dropped, forAnother) {
 			isDropped = dropped;
+			isPending ||= forAnother;
 			quiet();
 			show("leaving");
 		},

@@ -22,7 +22,7 @@ for (const form of all("form[data-tenure-form]")) {
 	const text = keepText(form, {
 		onWrite: () => lease?.begin(),
 		onKeep: (isKept) => lease?.keeps(isKept),
-		onSent: (answer) => (answer.next ? lease.leave() : stay(lease, answer)),
+		onSent: (answer) => (answer.next ? lease.leave(false, true) : stay(lease, answer)),
 	});
 	lease = keepLease(form, text.signedIn);
 	open.push({ form, lease, text, save: saveFrom(form, lease, text) });

@@ -240,6 +240,9 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		};
 	}
 
+	/** Text that does not go on in this form, whatever becomes of that: only this draft has it. */
+	const apart = (text) => ({ ...draftOf(text), form_id: "", sent: undefined, sentText: undefined, seen: false });
+
 	function save() {
 		if (!restore || erasedAt || isQuiet) return;
 		const text = typed(form);
@@ -281,7 +284,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		// Text that was typed here meanwhile is not lost: it is offered in turn, also after this form was saved.
 		const own = !isOfThisPage && typed(form);
 		const text = own && isOther({ typed: own, base: read(form, base) }) && own;
-		const other = text && { ...draftOf(text), key: fresh(), form_id: "" };
+		const other = text && { ...apart(text), key: fresh() };
 		each(form, draft.typed, write);
 		for (const said of document.querySelectorAll("[data-tenure-drawn]")) said.hidden = true;
 		remove(draft);
@@ -302,7 +305,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 
 	/** Typed on another version: the server shows it beside the current one. The draft stays until the next page has its text. */
 	async function send(draft) {
-		save();
+		const own = typed(form);
+		if (own && !isQuiet && !erasedAt) put(apart(own));
 		isQuiet = true;
 		// The form in which it was typed, and the form in which it continues.
 		const forms = { lid: [hidden(form, "lid")], form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };

@@ -551,3 +551,53 @@ async fn page_of_refused_text_that_is_dropped_speaks_of_no_mistake() {
     minji.clicks("[data-tenure-draft-restore]").await;
     assert!(minji.value("[name=message]").await.contains("Ring twice"));
 }
+
+/// A form with the lease, text, and a draft of an older version.
+async fn types_beside_an_older_draft(story: &Story, minji: &Person, park: &Person) {
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring the bell").await;
+    minji.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    park.goes_to(SHIPPING).await;
+    park.types("[name='receiver.name']", "Lee").await;
+    super::saves(park).await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name='address.line2']", "Floor 3").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn form_into_which_an_older_draft_is_put_is_not_another_tab() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    types_beside_an_older_draft(&story, &minji, &park).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("location.search.includes('kept=')").await;
+    // Text of an older version takes no lock, and nothing is left of the one before.
+    minji.sees("#shipping[data-tenure-state=moved]").await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    story.clock.advance(Duration::from_secs(11));
+    minji.reloads().await;
+    assert!(minji.reads("main").await.contains("Nobody is editing"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_text_in_whose_place_an_older_draft_is_put_stays_when_that_is_saved() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    types_beside_an_older_draft(&story, &minji, &park).await;
+    minji.types("[name='address.postal_code']", " ").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("location.search.includes('kept=')").await;
+    minji.waits_until("document.querySelector(\"[name='address.line2']\").value === 'Floor 3'").await;
+    let refused = minji.finds::<String>("location.href").await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until(&format!("location.href !== '{refused}' && document.readyState === 'complete'")).await;
+    minji.sees("#shipping[data-tenure-state]").await;
+    assert_eq!(minji.value("[name=message]").await, "Ring the bell");
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.clicks("#conflict [name=both]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    let page = minji.reads("main").await;
+    assert!(page.contains("Ring the bell") && page.contains("Floor 3"), "it was neither saved nor dropped: {page}");
+}
