@@ -443,7 +443,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 			store(() => (localStorage[SAVED] = form_id()));
 			// Nor is the same text unsaved in another tab, or text that was only looked at there: the server has that.
 			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;
-			mine().filter((draft) => draft.seen || Object.entries(draft.typed).every(isSaved)).forEach(remove);
+			mine().filter((draft) => (draft.seen && !draft.dropped) || Object.entries(draft.typed).every(isSaved)).forEach(remove);
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			each(form, values, (field, value) => saved.set(field, value));
 			// A field that the page itself changes is no change.
