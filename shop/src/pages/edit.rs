@@ -144,7 +144,7 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     let saved = shop.saved(&visit.member, once.form).await.ok().flatten();
     let seen = match (opened, saved) {
         (None, Some(saved)) if saved.digest != once.digest => {
-            let own = outcome::typed_on(&shop, &visit, &no, once.form, seen, &mut fields).await;
+            let own = outcome::goes_on_from(&shop, &visit, &no, &saved, seen, &mut fields).await;
             once.on = own.version().number();
             own
         }

@@ -17,7 +17,7 @@ use super::frame::Visit;
 use super::refusal::{Attempt, What};
 use super::{note, order_url, read};
 use crate::domain::{Note, Order, OrderNo};
-use crate::use_cases::{Kept, Once, Refusal, Shop};
+use crate::use_cases::{Kept, Once, Refusal, SavedForm, Shop};
 
 /// Runs a save on the version that the person saw. If the same form was saved before, that is the result. If it was saved
 /// with other text on the version that the person saw, the person has also seen the version that this save created; unless its text does
@@ -62,7 +62,21 @@ pub(super) async fn typed_on(
     seen: VersionToken<Order>,
     fields: &mut Fields,
 ) -> VersionToken<Order> {
-    let Ok(Some(saved)) = shop.saved(&visit.member, form).await else { return seen };
+    match shop.saved(&visit.member, form).await {
+        Ok(Some(saved)) => goes_on_from(shop, visit, no, &saved, seen, fields).await,
+        _ => seen,
+    }
+}
+
+/// The same, for a save that is known.
+pub(super) async fn goes_on_from(
+    shop: &Shop,
+    visit: &Visit,
+    no: &OrderNo,
+    saved: &SavedForm,
+    seen: VersionToken<Order>,
+    fields: &mut Fields,
+) -> VersionToken<Order> {
     if !saved.goes_on_from(seen.version().number()) {
         return seen;
     }

@@ -70,7 +70,7 @@ impl Shop {
         let saved = self.saved_last(actor, beat.form()).await.map_err(problem)?.is_some();
         let mut facts = Facts { saved, ..facts };
         // Nothing is saved under it any more: its request was overtaken by the save, which changed nothing.
-        if saved && matches!(facts.mine, Mine::Alive(_)) {
+        if saved && matches!(facts.mine, Mine::Alive(_) | Mine::Resumed(_)) {
             self.leave(actor, beat.lock_id()).await.map_err(problem)?;
             facts.mine = Mine::None;
         }
