@@ -37,6 +37,12 @@ async fn types_an_address(person: &Person, street: &str) {
     person.waits_until("Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))").await;
 }
 
+async fn holds_the_order_with_an_address(person: &Person) {
+    opens(person, Form::Shipping).await;
+    types_an_address(person, "Sejong-daero 9").await;
+    person.sees(HELD).await;
+}
+
 /// Emma's part of the story is Minji's here, because it is her order: she types a street and leaves; Olivia saves a message.
 async fn typed_and_left_then_somebody_saves(story: &Story, form: Form) -> (Person, Person) {
     let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
@@ -193,9 +199,7 @@ async fn own_page_in_this_tab_never_counts_as_another_tab() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     minji.goes_to("/orders").await;
-    opens(&minji, Form::Shipping).await;
-    types_an_address(&minji, "Sejong-daero 9").await;
-    minji.sees(HELD).await;
+    holds_the_order_with_an_address(&minji).await;
     minji.finds::<()>(NO_BEACON).await;
     minji.reloads().await;
     minji.sees(HELD).await;
@@ -218,9 +222,7 @@ async fn page_that_is_left_before_its_first_answer_does_not_count_as_another_tab
     })(window.fetch)";
     let story = Story::begin().await;
     let minji = story.person("minji").await;
-    opens(&minji, Form::Shipping).await;
-    types_an_address(&minji, "Sejong-daero 9").await;
-    minji.sees(HELD).await;
+    holds_the_order_with_an_address(&minji).await;
     minji.finds::<()>(NO_BEACON).await;
     minji.runs_before_each_page(UNHEARD).await;
     minji.reloads().await;
@@ -239,9 +241,7 @@ async fn page_that_is_left_while_it_saves_does_not_count_as_another_tab() {
         /shipping$/.test(to) ? new Promise(() => {}) : send(to, ...more), null)";
     let story = Story::begin().await;
     let minji = story.person("minji").await;
-    opens(&minji, Form::Shipping).await;
-    types_an_address(&minji, "Sejong-daero 9").await;
-    minji.sees(HELD).await;
+    holds_the_order_with_an_address(&minji).await;
     minji.finds::<()>(HANGS).await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("#shipping[data-tenure-state=saving]").await;
@@ -255,9 +255,7 @@ async fn page_that_is_left_while_it_saves_does_not_count_as_another_tab() {
 async fn slow_reload_never_counts_as_another_tab() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
-    opens(&minji, Form::Shipping).await;
-    types_an_address(&minji, "Sejong-daero 9").await;
-    minji.sees(HELD).await;
+    holds_the_order_with_an_address(&minji).await;
     minji.finds::<()>(NO_BEACON).await;
     // The next page needs two minutes until its script runs, and its first heartbeat is late.
     minji.runs_before_each_page("Date.now = ((now) => () => now() + 120000)(Date.now)").await;

@@ -9,7 +9,7 @@ const SHIPPING: &str = "/orders/2026-000300/shipping";
 
 /// The save arrives, and its answer does not.
 const UNHEARD: &str =
-    "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+    "(window.send = fetch, window.fetch = (url, options) => !/(shipping|save)$/.test(url) ? send(url, options)
     : send(url, options).then(() => (window.arrived = true)).then(() => new Promise(() => {})), null)";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,13 +176,13 @@ async fn text_that_was_typed_after_a_save_without_an_answer_is_not_taken_for_sav
 }
 
 /// The save is on its way for longer than its page stays.
-const LATE: &str = "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
-    : (sessionStorage.late = options.body, new Promise(() => {})), null)";
+const LATE: &str =
+    "(window.send = fetch, window.fetch = (url, options) => !/(shipping|save)$/.test(url) ? send(url, options)
+    : ([sessionStorage.to, sessionStorage.late] = [url, options.body], new Promise(() => {})), null)";
 
-async fn saves_late_and_reloads(minji: &Person) {
-    minji.goes_to(SHIPPING).await;
+async fn saves_late_and_reloads(minji: &Person, form: &str) {
     minji.types("[name=message]", "Ring the bell").await;
-    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.sees(&format!("{form}[data-tenure-state=held]")).await;
     minji.finds::<()>(LATE).await;
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until("sessionStorage.late").await;
@@ -193,7 +193,7 @@ async fn saves_late_and_reloads(minji: &Person) {
 
 /// Returns the status of the response.
 async fn the_save_arrives(minji: &Person) -> u16 {
-    let arrives = "fetch(location.pathname, { method: 'POST', body: new URLSearchParams(sessionStorage.late) })";
+    let arrives = "fetch(sessionStorage.to, { method: 'POST', body: new URLSearchParams(sessionStorage.late) })";
     minji.finds::<()>(&format!("({arrives}.then(({{ status }}) => (window.arrived = status)), null)")).await;
     minji.waits_until("window.arrived").await;
     minji.finds("window.arrived").await
@@ -209,7 +209,8 @@ async fn text_whose_save_arrives_after_a_reload_is_not_called_unsaved() {
         `${to}`.includes('/beat') && sessionStorage.late ? new Promise(() => {}) : send(to, ...more))(window.fetch)",
         )
         .await;
-    saves_late_and_reloads(&minji).await;
+    minji.goes_to(SHIPPING).await;
+    saves_late_and_reloads(&minji, "#shipping").await;
     assert_eq!(the_save_arrives(&minji).await, 200);
     minji.waits_until(NO_DRAFT).await;
     minji.waits_until("document.querySelector('[data-tenure-draft]').hidden").await;
@@ -222,7 +223,8 @@ async fn text_whose_save_arrives_after_a_reload_is_not_called_unsaved() {
 async fn late_save_of_text_that_goes_on_in_the_page_of_now_is_not_called_unsaved() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
-    saves_late_and_reloads(&minji).await;
+    minji.goes_to(SHIPPING).await;
+    saves_late_and_reloads(&minji, "#shipping").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
     // The page of now has the lease.
     assert_eq!(the_save_arrives(&minji).await, 410);
@@ -250,26 +252,17 @@ async fn button_that_does_not_save_does_not_ask_whether_it_was_saved() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn text_that_is_overtaken_on_its_way_does_not_replace_a_later_one() {
-    const LATE: &str = "(window.send = fetch, window.fetch = (url, options) => !/save$/.test(url) ? send(url, options)
-        : ([sessionStorage.to, sessionStorage.late] = [url, options.body], new Promise(() => {})), null)";
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     minji.edits_the_order().await;
-    minji.types("[name=message]", "first").await;
-    minji.finds::<()>(LATE).await;
-    minji.clicks("[data-tenure-action=save]").await;
-    minji.waits_until("sessionStorage.late").await;
     // The same form: its id is in its address.
-    minji.reloads().await;
-    minji.waits_until("!document.querySelector('[data-tenure-draft]').hidden").await;
+    saves_late_and_reloads(&minji, "#edit").await;
     minji.types("[name=message]", "second").await;
     super::saves(&minji).await;
-    let arrives = "fetch(sessionStorage.to, { method: 'POST', body: new URLSearchParams(sessionStorage.late) })";
-    minji.finds::<()>(&format!("({arrives}.then(({{ status }}) => (window.arrived = status)), null)")).await;
-    minji.waits_until("window.arrived === 410").await;
+    assert_eq!(the_save_arrives(&minji).await, 410);
     minji.reloads().await;
     let page = minji.reads("main").await;
-    assert!(page.contains("second") && !page.contains("first") && !page.contains("was not saved"), "{page}");
+    assert!(page.contains("second") && !page.contains("Ring the bell") && !page.contains("was not saved"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -305,9 +298,6 @@ async fn of_text_that_was_typed_on_after_a_save_without_an_answer_only_the_rest_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn product_that_was_saved_without_an_answer_is_not_called_unsaved_once_it_is_put_back_and_saved() {
-    const UNHEARD: &str =
-        "(window.send = fetch, window.fetch = (url, options) => !/save$/.test(url) ? send(url, options)
-        : send(url, options).then(() => (window.arrived = true)).then(() => new Promise(() => {})), null)";
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;
