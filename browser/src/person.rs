@@ -298,7 +298,11 @@ impl Person {
             let query = self.web.query(By::Css(css)).wait(PATIENCE, Duration::from_millis(20));
             match query.and_displayed().first().await {
                 // The page has changed meanwhile.
-                Err(error) if error.to_string().contains("stale") && Instant::now() < end => {}
+                Err(error)
+                    if ["stale", "does not belong to the document"]
+                        .iter()
+                        .any(|said| error.to_string().contains(said))
+                        && Instant::now() < end => {}
                 found => return self.done(&format!("looks for {css}"), found).await,
             }
         }

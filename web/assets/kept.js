@@ -1,7 +1,7 @@
 // Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
 
-import { clock, hidden, spaced } from "./form.js";
-import { beginning, drop, isReturn, openOf, store, words } from "./text.js";
+import { clock, hidden, request, spaced, tell } from "./form.js";
+import { SAVED, beginning, drop, isReturn, openOf, store, textsOf, words } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
@@ -87,17 +87,32 @@ function follow(show) {
 	for (const type of ["storage", "pageshow"]) addEventListener(type, show);
 }
 
-/** A place that is visible while there is a draft about this, and may say which; with `data-tenure-else`, only until there is one. */
+/** A place that is visible while there is a draft about this, and may say which. */
 export function markDraft(place) {
 	const { person, tenureDraftOf: of, textTyped } = place.dataset;
 	const said = place.querySelector("[data-tenure-draft-said]");
 	follow(() => {
 		const draft = openOf(person).find((draft) => about(draft) === of);
-		// What the server knew of when the page was drawn may be saved by the time that the draft is gone.
-		if ("tenureElse" in place.dataset) return (place.hidden ||= Boolean(draft));
 		place.hidden = !draft;
 		const form = () => place.getAttribute(`data-form-${draft.form.split(" ")[0]}`);
 		if (draft && said) said.textContent = textTyped.replace("{form}", form).replace("{text}", () => beginning(draft));
+	});
+}
+
+/** Text that the server was sent and keeps: not shown any more once a draft has more of it, or it was saved or dropped elsewhere. */
+export function followSent(place) {
+	const { person, tenureSent: form, question, text: address, textDropped } = place.dataset;
+	const discard = place.querySelector("[data-tenure-sent-discard]");
+	follow(() => (place.hidden ||= textsOf(person).some(({ form_id }) => form_id === form)));
+	const ask = async () => (place.hidden ||= Boolean((await request(question, "saved")).saved));
+	addEventListener("storage", ({ key }) => key === SAVED && ask());
+	document.addEventListener("visibilitychange", () => document.hidden || ask());
+	discard?.addEventListener("click", (event) => {
+		event.preventDefault();
+		tell(address, { form_id: form });
+		place.querySelector("[data-tenure-sent-text]").textContent = textDropped;
+		discard.hidden = true;
+		place.querySelector("button").focus(); // The pressed button is gone.
 	});
 }
 

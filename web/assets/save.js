@@ -5,7 +5,7 @@
 
 import { WAIT_MS, adopt, bare, fields, go, hidden, isIn, near, pause, post, refresh, sentAs } from "./form.js";
 import { RETRY_MS } from "./lease.js";
-import { ANSWERED, SENDING, store, values } from "./text.js";
+import { store, values } from "./text.js";
 
 /** How the browser would send the form, or nothing if it does that itself: into a dialog, another window, an address. */
 function way(form, submitter) {
@@ -79,7 +79,7 @@ export function saveFrom(element, lease, text) {
 	async function send(submitter, how) {
 		const { signal } = (sending = new AbortController());
 		text.wait(true);
-		text.sent(SENDING);
+		text.sending();
 		lease.saving(submitter?.dataset.textSaving ?? lease.text.textSaving);
 		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, signal);
 		const isNext = answer?.next && answer.done && isNewer();
@@ -88,7 +88,7 @@ export function saveFrom(element, lease, text) {
 		if (answer?.next && answer.done) text.rebase(isNext ? sent : values(form), answer.version);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
 		if (answer?.next && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
-			if (!answer.done) text.sent(ANSWERED, new FormData(element, submitter).get("next-form"));
+			if (!answer.done) text.refused(true);
 			lease.leave();
 			return go(answer.next);
 		}
@@ -97,7 +97,7 @@ export function saveFrom(element, lease, text) {
 		check.hidden = stop.hidden = true;
 		if (hadFocus) (last ?? fields(form)[0])?.focus(); // The pressed button is gone.
 		text.wait(false);
-		if (!isNext && !isUnknown) text.sent(false);
+		if (!isNext && !isUnknown) text.refused();
 		if (signal.reason === LEFT) return;
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;

@@ -2,7 +2,7 @@
 // save.js sends it, kept.js is about text whose form is gone; live.js shows what is new on a page, with or without a form.
 
 import { WAIT_MS, bare, fields, go, hidden, isElsewhere, post } from "./form.js";
-import { choices, count, linkDrafts, markDraft, showKept } from "./kept.js";
+import { choices, count, followSent, linkDrafts, markDraft, showKept } from "./kept.js";
 import { keepLease } from "./lease.js";
 import { watch } from "./live.js";
 import { saveFrom } from "./save.js";
@@ -68,6 +68,7 @@ for (const form of all("form[data-tenure-asks]")) {
 for (const page of all("[data-now]:not([data-tenure-form])")) watch(page);
 for (const box of all("[data-tenure-kept]")) showKept(box);
 for (const place of all("[data-tenure-draft-of]")) markDraft(place);
+for (const place of all("[data-tenure-sent]")) followSent(place);
 for (const link of all("[data-tenure-drafts]")) linkDrafts(link);
 for (const field of all("[data-tenure-count]")) count(field);
 for (const box of all("[data-tenure-choices]")) choices(box);

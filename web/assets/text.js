@@ -1,4 +1,5 @@
-// A form's text, and its one rule: text travels only with the version and the person for which it was typed.
+// A form's text, and its two rules: text travels only with the version and the person for which it was typed; and this browser keeps what the
+// server does not have. What the server was sent and keeps, it offers itself.
 //
 // A draft contains its person, its form and its version, the earlier values of the fields, and the typed text.
 // It is restored into the fields only if person, form and version are the same. For another version it is sent to
@@ -11,16 +12,13 @@ import { WAIT_MS, bare, clock, fields, go, hidden, isElsewhere, isIn, near, post
 
 const KEY = "tenure draft ";
 const ERASED = "tenure erased"; // When a person signed out: tells the other tabs.
-const SAVED = "tenure saved"; // The id of the form that was saved last: tells the other tabs.
+export const SAVED = "tenure saved"; // The id of the form that was saved last: tells the other tabs.
 const AGAIN = "tenure again"; // The page that this tab loads again in another language.
-const POSTED = "tenure posted"; // The draft that this tab has posted, and the address of the page that answers: that has its text.
 export const LEFT = "tenure left"; // The leases of the pages that this tab displayed before: see lease.js.
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DROPPED_MS = 10 * 60 * 1000;
 const MOST = 20; // Of all drafts in this browser: the oldest go first.
 const BEGINNING = 80; // Characters of a draft that is offered.
-export const SENDING = "sending"; // What became of a draft: it is on its way to the server,
-export const ANSWERED = "answered"; // or was answered with a page that has it.
 const SETTLE_TRIES = 3;
 const SETTLE_MS = 5000;
 
@@ -150,8 +148,11 @@ export function beginning(draft) {
 /** All drafts of a person; of all, if nobody is named. */
 const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
-/** Those with text that is not dropped, and other than before. */
-export const openOf = (person) => draftsOf(person).filter((draft) => !draft.dropped && isOther(draft));
+/** Those with text other than before, also what was dropped. */
+export const textsOf = (person) => draftsOf(person).filter((draft) => draft.dropped || isOther(draft));
+
+/** Those that are not dropped. */
+export const openOf = (person) => textsOf(person).filter((draft) => !draft.dropped);
 
 /** What was typed after a text of it was sent, and saved as this version: the next change. Nothing, if it is the same again. */
 function rest({ sentText, ...draft }, version) {
@@ -170,7 +171,7 @@ export async function settle(person, tries = SETTLE_TRIES) {
 		if (!(sent || sentText) || !question) return false;
 		const asked = new URLSearchParams({ form_id, ...(sentText && { form, version }) });
 		const answer = await request(`${question}?${asked}`, "saved");
-		if (!answer.saved) return sent !== ANSWERED;
+		if (!answer.saved) return true;
 		// Typed on meanwhile, it is other text.
 		const draft = drafts().find((draft) => draft.key === key && draft.form_id === form_id && Boolean(draft.sent) === Boolean(sent));
 		if (!draft || (sentText && !answer.version)) return false;
@@ -188,10 +189,7 @@ export async function settle(person, tries = SETTLE_TRIES) {
 const isAgain = Boolean(store(() => sessionStorage[AGAIN] === location.pathname));
 /** Whether it was loaded again in any way: by a reload and by Back, too. */
 export const isReturn = isAgain || /reload|back_forward/.test(performance.getEntriesByType("navigation")[0]?.type);
-const posted = store(() => JSON.parse(sessionStorage[POSTED]));
-/** Whether this page answers that draft: its text is here, or in the order, as the server read it. */
-const isPosted = ({ key }) => posted?.key === key && new URL(posted.to, document.baseURI).href === location.href;
-for (const name of [AGAIN, POSTED]) store(() => sessionStorage.removeItem(name));
+store(() => sessionStorage.removeItem(AGAIN));
 addEventListener("click", (event) => {
 	const link = event.target.closest?.("a[hreflang]");
 	if (link && !isElsewhere(event, link)) store(() => (sessionStorage[AGAIN] = link.pathname));
@@ -222,37 +220,36 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
 	let offer, shown, savedAs;
-	let sent = {}; // What became of which text.
+	let sent = {}; // The text that is on its way, and perhaps saved.
+	let given; // The text that the server has answered with a page, and keeps.
 	let used; // A form with which other text was sent before, and may be saved: that it was saved says nothing of what is typed now.
-	let sentBefore; // The form with which its text was sent, if that is another one.
+	let sentBefore = typed(form) && form_id(); // The form with which its text was sent, which may be another one by now.
 	let isSaving = false;
 	let isQuiet = false; // It was saved, or left: nothing more is kept until there is another key.
 	let typedAt = Date.now();
 
 	function draftOf(text) {
 		// Typed on, it is other text; and the same again, once that is taken back.
-		const { how, next } = sent.text === JSON.stringify(text) ? sent : {};
-		const sentText = !how && sent.how === SENDING && sent.of === form_id() && used !== form_id() && JSON.parse(sent.text);
+		const isSent = sent.text === JSON.stringify(text);
+		const sentText = !isSent && sent.of === form_id() && used !== form_id() && JSON.parse(sent.text);
 		return {
-			key, at: typedAt, page: here, person, form: form_key, form_id: next ?? form_id(), version: version(),
-			base: read(form, base), labels: read(form, label), typed: text, question: used !== form_id() && form.dataset.text, sent: how, sentText,
-			seen: isAsRendered(form), ...(savedAs?.of === form_id() && savedAs.next),
+			key, at: typedAt, page: here, person, form: form_key, form_id: isSent ? sent.of : form_id(), version: version(),
+			base: read(form, base), labels: read(form, label), typed: text, question: used !== form_id() && form.dataset.text, sent: isSent, sentText,
+			...(savedAs?.of === form_id() && savedAs.next),
 		};
 	}
 
 	/** Text that does not go on in this form, whatever becomes of that: only this draft has it. */
-	const apart = (text) => ({ ...draftOf(text), form_id: "", sent: undefined, sentText: undefined, seen: false });
+	const apart = (text) => ({ ...draftOf(text), form_id: "", sent: undefined, sentText: undefined });
 
 	function save() {
 		if (!restore || erasedAt || isQuiet) return;
 		const text = typed(form);
-		if (text) onKeep?.(Boolean(put(draftOf(text))));
+		if (text && !isAsRendered(form) && JSON.stringify(text) !== given) onKeep?.(Boolean(put(draftOf(text))));
 		else remove({ key });
 	}
 
 	const mine = () => drafts().filter((draft) => draft.person === person && draft.form === form_key);
-	/** Other text that has its id, too, is only offered here: what becomes of that is not decided yet. */
-	const ofThisForm = () => drafts().filter((draft) => draft.key === key || (draft.sent === ANSWERED && draft.form_id === form_id()));
 
 	function show(state, draft) {
 		offer = draft;
@@ -290,9 +287,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		remove(draft);
 		if (!text) typedAt = draft.at;
 		// Its save may still arrive, after the page from which it was sent was left: and be accepted, or refused.
-		if (!text && draft.sent === SENDING && draft.question) {
-			sent = { how: SENDING, next: (sentBefore = draft.form_id), text: JSON.stringify(typed(form)), of: draft.form_id };
-		}
+		if (!text && draft.sent && draft.question) sent = { text: JSON.stringify(typed(form)), of: (sentBefore = draft.form_id) };
 		save();
 		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
 		if (!other || isShown(other)) show("back", draft);
@@ -303,25 +298,28 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		onWrite?.();
 	}
 
-	/** Typed on another version: the server shows it beside the current one. The draft stays until the next page has its text. */
-	async function send(draft) {
+	/** Text for a page of its own, which shows it: what is typed here is kept. Returns whether the server keeps it now. */
+	async function send(body) {
 		const own = typed(form);
 		if (own && !isQuiet && !erasedAt) put(apart(own));
 		isQuiet = true;
+		const answer = await post(form, restore, "next", body, AbortSignal.timeout(WAIT_MS));
+		// What is saved meanwhile leads to its own page; the text is still offered.
+		if (isSaving) return false;
+		isQuiet &&= Boolean(answer.next);
+		onSent?.(answer);
+		if (answer.next) go(answer.next);
+		return Boolean(answer.next);
+	}
+
+	/** Typed on another version: the server shows it beside the current one. */
+	async function compare(draft) {
 		// The form in which it was typed, and the form in which it continues.
 		const forms = { lid: [hidden(form, "lid")], form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };
 		const all = { ...draft.base, ...draft.typed, ...forms, "edit-first": ["1"] };
 		const ticked = (list) => list.flat().filter((value) => value !== false);
 		const pairs = Object.entries(all).flatMap(([name, list]) => ticked(list).map((value) => [name, value === true ? "on" : sentAs(value)]));
-		const body = () => new URLSearchParams([["csrf", hidden(form, "csrf")], ...pairs]);
-		const answer = await post(form, restore, "next", body, AbortSignal.timeout(WAIT_MS));
-		// What is saved meanwhile leads to its own page; the draft is still offered.
-		if (isSaving) return;
-		isQuiet &&= Boolean(answer.next);
-		onSent?.(answer);
-		if (!answer.next) return;
-		store(() => (sessionStorage[POSTED] = JSON.stringify({ key: draft.key, to: answer.next })));
-		go(answer.next);
+		if (await send(() => new URLSearchParams([["csrf", hidden(form, "csrf")], ...pairs]))) remove(draft);
 	}
 
 	/** What is offered, as it is now: another tab may have typed on. */
@@ -332,7 +330,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		const draft = { ...offered(), dropped: undefined };
 		if (fits(draft)) return fill(draft);
 		put(draft);
-		send(draft);
+		compare(draft);
 	}
 
 	/** The text with which the page was drawn is not there any more: nothing is said about it. */
@@ -366,10 +364,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 			each(form, read(form, base), write);
 			unsay();
 		}
-		// In the fields already: the page restored it, it was saved, or the server's answer to it is this page.
-		const isHere = (draft) => (draft.key === own && draft.sent === ANSWERED && !isReturn && typed(form)) || isPosted(draft) || isShown(draft);
-		const open = others.filter((draft) => !isHere(draft) && (draft.dropped || isOther(draft)));
-		for (const draft of others.filter(isHere)) {
+		const open = others.filter((draft) => !isShown(draft) && (draft.dropped || isOther(draft)));
+		for (const draft of others.filter(isShown)) {
 			typedAt = Math.min(typedAt, draft.at);
 			remove(draft);
 		}
@@ -411,6 +407,11 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	});
 	// The page was left, and comes back out of the browser's memory: its text is kept again.
 	addEventListener("pageshow", ({ persisted }) => persisted && ([isSaving, isQuiet, used] = [false, false, form_id()]));
+	const sentBox = near(form, "sent");
+	sentBox?.addEventListener("submit", (event) => {
+		event.preventDefault();
+		send(() => new URLSearchParams(new FormData(sentBox)));
+	});
 	// The pressed button is gone: the focus goes where the person goes on.
 	part("restore").addEventListener("click", () => {
 		const [name] = Object.keys(offer.typed);
@@ -427,23 +428,29 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	if ("ended" in (textOf?.dataset ?? {})) tell(form.dataset.text, { form_id: textOf.value, "next-form": form_id() });
 
 	return {
-		/** It is sent, or was answered with another page, and goes on in that form there, if it is another one; or it was refused. */
-		sent(how, next) {
+		/** It is on its way. */
+		sending() {
 			const text = JSON.stringify(typed(form));
 			// One of the two may be saved, and nobody knows which.
-			if (how === SENDING && sent.of === form_id() && sent.text !== text) used = form_id();
-			sent = how ? { how, next, text, of: form_id() } : {};
+			if (sent.of === form_id() && sent.text !== text) used = form_id();
+			sent = { text, of: form_id() };
+			save();
+		},
+		/** It is not saved: the page that answers has it, or it stays here. */
+		refused(isGiven) {
+			if (isGiven) given = JSON.stringify(typed(form));
+			sent = {};
 			save();
 		},
 		/** These values were saved: what differs from them is the next change, of another form. */
 		rebase(values, next) {
-			ofThisForm().forEach(remove);
-			if (sentBefore && sentBefore !== form_id()) tell(form.dataset.text, { form_id: sentBefore });
+			remove({ key });
+			if (sentBefore && sentBefore !== form_id()) tell(form.dataset.text, { form_id: sentBefore, "next-form": form_id() });
 			sentBefore = "";
 			store(() => (localStorage[SAVED] = form_id()));
-			// Nor is the same text unsaved in another tab, or text that was only looked at there: the server has that.
+			// Nor is the same text unsaved in another tab.
 			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;
-			mine().filter((draft) => (draft.seen && !draft.dropped) || Object.entries(draft.typed).every(isSaved)).forEach(remove);
+			mine().filter((draft) => Object.entries(draft.typed).every(isSaved)).forEach(remove);
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			each(form, values, (field, value) => saved.set(field, value));
 			// A field that the page itself changes is no change.
@@ -466,8 +473,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		drop() {
 			save();
 			isQuiet = true;
-			const seen = mine().filter((draft) => draft.seen && draft.key !== key);
-			[...ofThisForm(), ...seen].forEach((draft) => drop(draft));
+			for (const draft of drafts()) if (draft.key === key) drop(draft);
 		},
 	};
 }

@@ -23,7 +23,7 @@ pub fn is_script(headers: &HeaderMap) -> bool {
 pub struct Sent {
     /// The address of the next page.
     pub next: String,
-    /// Whether the form was saved or left for good: then its draft is deleted.
+    /// Whether the form was saved or left for good. Otherwise it was refused, and the server keeps its text. The draft is deleted in both cases.
     pub done: bool,
     /// The token of the version that the save created. With it a page stays if its person typed while it was saved, and what they typed
     /// is their next change; without it the page is left, and that text is a draft.
@@ -37,7 +37,8 @@ impl Sent {
         Sent { next: next.into(), done: true, version: None }
     }
 
-    /// The form was refused: the next page says why, and contains the typed text.
+    /// The form was refused: the next page says why, and contains the typed text, which the server keeps from now on. A server that cannot keep
+    /// it answers with a [`Problem`](crate::problem::Problem): then the page stays, and has the text.
     pub fn refused(next: impl Into<String>) -> Self {
         Sent { next: next.into(), done: false, version: None }
     }

@@ -424,7 +424,7 @@ async fn fixed_parts_leave_three_quarters_of_a_phone_screen() {
             : Promise.resolve(new Response('', { status: 500 })), null)";
         park.finds::<()>(failing).await;
         park.clicks(SAVE).await;
-        park.sees("[data-tenure-state=held] [data-tenure-urgent]").await;
+        park.sees("main:has(form[data-tenure-state=held]) [data-tenure-urgent]").await;
         keeps_small(&park, "edit form that was not saved").await;
         assert!(stays(&park).await, "the outcome of a button is visible");
         park.finds::<()>("(window.fetch = send, null)").await;

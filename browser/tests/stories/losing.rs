@@ -150,7 +150,7 @@ async fn text_of_an_ended_form_is_not_called_unsaved_once_it_is_saved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_that_met_another_editor_is_the_one_that_its_draft_offers() {
+async fn text_that_met_another_editor_is_offered_once() {
     for way in ["save", "drop"] {
         let story = Story::begin().await;
         let minji = story.person("minji").await;
@@ -166,11 +166,14 @@ async fn text_that_met_another_editor_is_the_one_that_its_draft_offers() {
         olivia.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
         minji.edits_the_order().await;
         if way == "save" {
-            minji.clicks("[data-tenure-draft-restore]").await;
+            super::puts_back_what_was_sent(&minji).await;
             super::saves(&minji).await;
             assert_eq!(minji.reads("dd.typed").await, "Ring twice");
         } else {
-            minji.clicks("[data-tenure-draft-discard]").await;
+            minji.clicks("[data-tenure-sent-discard]").await;
+            minji
+                .waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')")
+                .await;
             minji.goes_to(&format!("/orders/{ORDER}")).await;
         }
         assert!(!minji.reads("main").await.contains("was not saved"), "{way}");
@@ -308,7 +311,7 @@ async fn refused_text_of_an_ended_form_is_saved_with_the_form_into_which_it_is_p
     minji.reloads().await;
     minji.reloads().await;
     minji.goes_to(&shipping).await;
-    minji.clicks("[data-tenure-draft-restore]").await;
+    super::puts_back_what_was_sent(&minji).await;
     minji.types("[name='address.postal_code']", "06236").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
     super::saves(&minji).await;

@@ -31,3 +31,11 @@ async fn saves(person: &Person) {
     person.clicks("[data-tenure-action=save]").await;
     person.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
 }
+
+/// Puts the text into the form that was sent before and not saved: the server offers it.
+async fn puts_back_what_was_sent(person: &Person) {
+    let before: f64 = person.finds("performance.timeOrigin").await;
+    person.clicks("[data-tenure-sent] button").await;
+    let is_there = "document.querySelector('form[data-tenure-state]') && location.search.includes('kept')";
+    person.waits_until(&format!("performance.timeOrigin > {before} && {is_there}")).await;
+}

@@ -231,13 +231,16 @@ async fn text_that_was_dropped_is_named_nowhere() {
         if way == "the form" {
             minji.closes_this_tab_and_opens_another().await;
             minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
-            minji.clicks("[data-tenure-draft-discard]").await;
-            minji.sees("[data-tenure-draft-restore]").await;
+            minji.clicks("[data-tenure-sent-discard]").await;
+            minji
+                .waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')")
+                .await;
         } else {
             minji.clicks("[form=leave]").await;
             minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
             minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
-            minji.clicks("[data-tenure-draft-restore]").await;
+            assert!(minji.reads("[data-tenure-sent]").await.contains("dropped"));
+            super::puts_back_what_was_sent(&minji).await;
             minji.clicks("[data-tenure-action=save]").await;
             minji.sees("main[data-state=OE-17]").await;
             minji.closes_this_tab_and_opens_another().await;
@@ -246,7 +249,8 @@ async fn text_that_was_dropped_is_named_nowhere() {
             park.clicks("form[action$='/start-shipping'] button").await;
             park.sees("main[data-state=OV-6]").await;
             minji.goes_to(&format!("/orders/{ORDER}")).await;
-            minji.clicks("[data-tenure-kept-discard]").await;
+            minji.clicks("[data-tenure-sent] button").await;
+            minji.waits_until("!document.querySelector('[data-tenure-sent]')").await;
         }
         is_named_nowhere(way).await;
     }

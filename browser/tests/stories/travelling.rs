@@ -424,7 +424,8 @@ async fn taking_their_version_does_not_offer_mine_again() {
     minji.clicks("[form=leave]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     opens(&minji, Form::Shipping).await;
-    assert!(minji.reads("[data-tenure-draft]").await.contains("dropped"));
+    assert!(minji.reads("[data-tenure-sent]").await.contains("dropped"));
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

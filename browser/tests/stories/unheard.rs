@@ -165,7 +165,7 @@ async fn text_that_was_typed_after_a_save_without_an_answer_is_not_taken_for_sav
     minji.finds::<()>("(document.querySelector('#shipping').requestSubmit(), null)").await;
     minji
         .waits_until(
-            "Object.values(localStorage).some((draft) => /sending/.test(draft) && /Never arrived/.test(draft))",
+            "Object.values(localStorage).some((draft) => /\"sent\":true/.test(draft) && /Never arrived/.test(draft))",
         )
         .await;
     minji.closes_this_tab_and_opens_another().await;

@@ -17,9 +17,8 @@ async fn text_that_was_sent_and_refused_is_found_after_signing_out() {
     let order = format!("/orders/{ORDER}");
     let seen = "[...document.querySelectorAll('.notice a')].filter((link) => link.checkVisibility()).length";
     minji.goes_to(&order).await;
-    assert_eq!(minji.finds::<usize>(seen).await, 0, "this browser has a draft of it, which says so");
+    assert_eq!(minji.finds::<usize>(seen).await, 1);
     minji.signs_out().await;
-    minji.answers(true).await;
     minji.sees("main[data-state=sign-in]").await;
     minji.sign_in("minji").await;
     minji.goes_to(&order).await;
@@ -79,26 +78,28 @@ async fn named_by_the_server(minji: &Person) -> bool {
 async fn text_that_was_dropped_and_put_back_is_found_after_signing_out() {
     let story = Story::begin().await;
     let minji = refused_and_opened_again(&story, "Ring twice").await;
-    minji.clicks("[data-tenure-draft-discard]").await;
-    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.clicks("[data-tenure-sent-discard]").await;
+    minji.waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')").await;
+    super::puts_back_what_was_sent(&minji).await;
+    minji.types("[name=message]", "Ring three times").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
     assert!(named_by_the_server(&minji).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn text_that_was_put_into_another_form_is_saved_with_that() {
-    for is_online in [true, false] {
-        let story = Story::begin().await;
-        let minji = refused_and_opened_again(&story, "Ring twice").await;
-        minji.is_online(is_online).await;
-        minji.clicks("[data-tenure-draft-restore]").await;
-        minji.types("[name='address.postal_code']", "06236").await;
-        minji.is_online(true).await;
-        minji.sees("#shipping[data-tenure-state=held]").await;
-        super::saves(&minji).await;
-        assert_eq!(minji.reads("dd.typed").await, "Ring twice");
-        assert!(!named_by_the_server(&minji).await, "online: {is_online}");
-    }
+    let story = Story::begin().await;
+    let minji = refused_and_opened_again(&story, "Ring twice").await;
+    minji.is_online(false).await;
+    minji.clicks("[data-tenure-sent] button").await;
+    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('still open')").await;
+    minji.is_online(true).await;
+    super::puts_back_what_was_sent(&minji).await;
+    minji.types("[name='address.postal_code']", "06236").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+    assert!(!named_by_the_server(&minji).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,7 +143,7 @@ async fn text_that_was_corrected_and_saved_in_another_tab_is_unsaved_in_no_other
         is_refused(&minji, "Ring twice").await;
         minji.opens_a_tab().await;
         minji.goes_to(SHIPPING).await;
-        minji.clicks("[data-tenure-draft-restore]").await;
+        super::puts_back_what_was_sent(&minji).await;
         minji.sees("#shipping[data-tenure-state=refused]").await;
         if reloads_before {
             minji.turns_to_tab(0).await;
@@ -171,17 +172,13 @@ async fn open_page_of_an_order_does_not_call_text_unsaved_that_was_saved_since()
     is_refused(&minji, "Ring twice").await;
     minji.opens_a_tab().await;
     minji.goes_to(&format!("/orders/{ORDER}")).await;
-    let said = minji.reads("[data-tenure-draft-said]").await;
-    assert!(
-        said.contains("[Change the shipping details]") && said.contains("Message to the courier: Ring twice"),
-        "{said}"
-    );
+    assert!(minji.reads("[data-tenure-sent]").await.contains("was not saved"));
     minji.turns_to_tab(0).await;
     minji.types("[name='address.postal_code']", "06236").await;
     super::saves(&minji).await;
     minji.turns_to_tab(1).await;
-    minji.waits_until("document.querySelector('[data-tenure-draft-of]:not([data-tenure-else])').hidden").await;
-    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-else]').hidden").await);
+    minji.waits_until("document.querySelector('[data-tenure-sent]').hidden").await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft-of]').hidden").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -301,7 +298,7 @@ async fn text_whose_comparison_was_saved_on_another_device_is_not_called_unsaved
     let story = Story::begin().await;
     let (minji, _park) = compares(&story).await;
     let there = story.person("minji").await;
-    assert_eq!(minji.drafts().await, 1);
+    assert_eq!(minji.drafts().await, 0);
     there.goes_to(&format!("/orders/{ORDER}")).await;
     there.clicks(".notice a").await;
     there.sees("main[data-state=CP-2]").await;
@@ -376,7 +373,8 @@ async fn text_that_is_put_back_in_vain_is_offered_again() {
     assert!(minji.reads("[data-tenure-draft-text]").await.contains("Typed here"));
     minji.goes_to(SHIPPING).await;
     minji.sees("[data-tenure-draft-restore]").await;
-    assert_eq!(minji.drafts().await, 2);
+    assert!(minji.reads("[data-tenure-sent]").await.contains("The first"));
+    assert_eq!(minji.drafts().await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -407,7 +405,7 @@ async fn text_that_is_saved_while_another_is_put_back_is_not_lost() {
     assert!(minji.reads(".side.own").await.contains("Typed here"));
     let kept = "Object.entries(localStorage).filter(([key]) => key.startsWith('tenure draft')).map(([, draft]) => draft).join()";
     let kept: String = minji.finds(kept).await;
-    assert!(kept.contains("The first") && kept.contains("Typed here"), "{kept}");
+    assert!(kept.contains("The first") && !kept.contains("Typed here"), "{kept}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -425,14 +423,13 @@ async fn text_with_an_empty_row_is_not_offered_again_once_it_is_put_back() {
     park.closes_this_tab_and_opens_another().await;
     story.clock.advance(Duration::from_secs(400));
     park.edits_the_order().await;
-    park.sees("[data-tenure-draft-restore]").await;
-    let offered = park.reads("[data-tenure-draft]").await;
-    assert!(!offered.contains("new-") && offered.contains("Product: Tea"), "{offered}");
-    park.clicks("[data-tenure-draft-restore]").await;
-    park.sees("#new-product-3").await;
+    let offered = park.reads("[data-tenure-sent]").await;
+    assert!(!offered.contains("new-") && offered.contains("product: Tea"), "{offered}");
+    park.clicks("[data-tenure-sent] button").await;
+    park.sees("#new-product-2").await;
     assert_eq!(park.value("#new-product-2").await, "Tea");
     assert!(!park.finds::<bool>("document.querySelector('[data-tenure-draft]').checkVisibility()").await);
-    assert_eq!(park.drafts().await, 1);
+    assert_eq!(park.drafts().await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -531,7 +528,7 @@ async fn text_that_was_taken_back_whole_is_not_called_unsaved() {
     minji.types("[name=message]", shipping.message()).await;
     minji.types("[name='address.postal_code']", &shipping.address().postal_code).await;
     minji.goes_to(&format!("/orders/{ORDER}")).await;
-    let named = "[...document.querySelectorAll('[data-tenure-draft-of]')].filter((place) => place.checkVisibility()).map((place) => place.innerText)";
+    let named = "[...document.querySelectorAll('[data-tenure-draft-of], [data-tenure-sent]')].filter((place) => place.checkVisibility()).map((place) => place.innerText)";
     let named: Vec<String> = minji.finds(named).await;
     assert!(named.len() == 1 && named[0].contains("What you sent at"), "{named:?}");
 }
@@ -600,4 +597,56 @@ async fn refused_text_in_whose_place_an_older_draft_is_put_stays_when_that_is_sa
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     let page = minji.reads("main").await;
     assert!(page.contains("Ring the bell") && page.contains("Floor 3"), "it was neither saved nor dropped: {page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_text_is_offered_once_and_above_each_form() {
+    for (language, said) in [("en", "was not saved"), ("ko", "저장되지 않았습니다")] {
+        let story = Story::begin().await;
+        let park = story.reader_of(language).await;
+        park.sign_in("park").await;
+        for form in ["shipping", "edit", "note"] {
+            let typed = if form == "note" { "[name=text]" } else { "[name=message]" };
+            opens(&park, form).await;
+            park.types(typed, &format!("In the {form}")).await;
+            let wrong = if form == "note" { "x".repeat(4_100) } else { String::new() };
+            if form == "note" {
+                park.finds::<()>(&format!("(document.querySelector('[name=text]').value += '{wrong}', null)")).await;
+            } else {
+                park.types("[name='address.postal_code']", "").await;
+            }
+            park.clicks("[data-tenure-action=save]").await;
+            park.sees("main[data-state=OE-17]").await;
+            assert_eq!(park.drafts().await, 0, "{form}: the shop keeps it");
+            park.closes_this_tab_and_opens_another().await;
+            story.clock.advance(Duration::from_secs(11));
+            opens(&park, form).await;
+            let offer = park.reads("[data-tenure-sent]").await;
+            assert!(offer.contains(said) && offer.contains(&format!("In the {form}")), "{form}: {offer}");
+            park.photo(&format!("{language}-offered-{form}")).await;
+            // Typed on, it is a draft, which has all of it.
+            super::puts_back_what_was_sent(&park).await;
+            assert!(park.value(typed).await.starts_with(&format!("In the {form}")));
+            park.types(typed, &format!("In the {form} again")).await;
+            assert_eq!(park.drafts().await, 1, "{form}");
+            park.goes_to(&format!("/orders/{ORDER}")).await;
+            let named = "[...document.querySelectorAll('[data-tenure-draft-of], [data-tenure-sent]')].filter((place) => place.checkVisibility()).length";
+            assert_eq!(park.finds::<u32>(named).await, 1, "{form}");
+            park.finds::<()>("(localStorage.clear(), null)").await;
+            story.clock.advance(Duration::from_secs(11));
+        }
+    }
+}
+
+/// Opens one of the forms.
+async fn opens(park: &Person, form: &str) {
+    match form {
+        "shipping" => park.goes_to(SHIPPING).await,
+        "edit" => park.edits_the_order().await,
+        _ => {
+            park.goes_to(&format!("/orders/{ORDER}")).await;
+            park.clicks("form[action$='/note/edit'] button").await;
+        }
+    }
+    park.sees("form[data-tenure-state]").await;
 }

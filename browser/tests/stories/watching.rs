@@ -313,8 +313,8 @@ async fn form_shows_who_else_looks() {
     let (park, olivia) = (story.person("park").await, story.person("olivia").await);
     park.edits_the_order().await;
     opens(&olivia, &order(ORDER)).await;
-    park.sees("form .people .face").await;
-    assert!(park.reads("form .people").await.contains("Olivia Reed is looking"));
+    park.sees(".people-here .people .face").await;
+    assert!(park.reads(".people-here .people").await.contains("Olivia Reed is looking"));
     park.photo("form-watched").await;
 }
 

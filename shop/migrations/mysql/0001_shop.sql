@@ -75,8 +75,8 @@ create table kept_form (
     kept_at bigint not null,
     -- Its form was saved since. Marked in the transaction of the save, because clocks do not say what came last.
     saved boolean not null default false,
-    -- Its person does not want it any more: it is named nowhere.
-    dropped boolean not null default false,
+    -- When its person dropped it, in seconds since 1970: from then on it is named nowhere.
+    dropped_at bigint,
     key kept_form_of_member (member, kept_at)
 ) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
 

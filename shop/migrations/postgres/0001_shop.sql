@@ -72,8 +72,8 @@ create table kept_form (
     kept_at bigint not null,
     -- Its form was saved since. Marked in the transaction of the save, because clocks do not say what came last.
     saved boolean not null default false,
-    -- Its person does not want it any more: it is named nowhere.
-    dropped boolean not null default false
+    -- When its person dropped it, in seconds since 1970: from then on it is named nowhere.
+    dropped_at bigint
 );
 
 create index kept_form_of_member on kept_form (member, kept_at);

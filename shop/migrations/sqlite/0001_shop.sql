@@ -72,8 +72,8 @@ create table kept_form (
     kept_at integer not null,
     -- Its form was saved since. Marked in the transaction of the save, because clocks do not say what came last.
     saved integer not null default 0,
-    -- Its person does not want it any more: it is named nowhere.
-    dropped integer not null default 0
+    -- When its person dropped it, in seconds since 1970: from then on it is named nowhere.
+    dropped_at integer
 ) strict, without rowid;
 
 create index kept_form_of_member on kept_form (member, kept_at);

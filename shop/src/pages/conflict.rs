@@ -187,11 +187,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     };
     let lid = has_mine.then(|| attempt.fields.text("lid").to_owned());
     let form_id = attempt.fields.text("form_id").to_owned();
-    let kind = match attempt.what {
-        What::SaveNote | What::OpenNote => Kind::Note,
-        What::SaveEdit | What::OpenEdit => Kind::Edit,
-        _ => Kind::Shipping,
-    };
+    let kind = attempt.what.kind();
     let apply = Apply { what: attempt.what, action: attempt.action(), hidden, form_id, lid, label };
     let blocker = view.holder.clone();
     let holder = view.holder.filter(|holder| attempt.what == What::SaveEdit && frame.is_me(&holder.owner));

@@ -19,7 +19,7 @@ pub(crate) const REMOVE: &str = "remove";
 pub(crate) const SAVED_BEFORE: &str = "saved-before";
 
 /// Fields of one page that are not typed text: never carried on to the next page.
-const OF_THE_PAGE: [&str; 20] = [
+const OF_THE_PAGE: [&str; 21] = [
     "csrf",
     "lid",
     "form_id",
@@ -40,6 +40,7 @@ const OF_THE_PAGE: [&str; 20] = [
     "what",
     "text-of",
     SAVED_BEFORE,
+    "drop",
 ];
 
 /// Names of other form fields. Those of lines have a number as suffix.

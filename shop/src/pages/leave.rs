@@ -33,8 +33,10 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
         (false, true) => Some(Flash::Dropped),
         (false, false) => had_lease.then_some(Flash::Left),
     };
-    if let Some(flash) = flash {
-        flash.leave(&mut response, &order_url(&no));
+    match flash {
+        Some(flash) => flash.leave(&mut response, &order_url(&no)),
+        // Nor does an earlier message, which was not shown, speak of this.
+        None => Flash::forget(&mut response),
     }
     Ok(response)
 }

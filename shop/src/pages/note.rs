@@ -26,6 +26,7 @@ use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::standing::{Kind, Standing};
+use super::unsaved::Offered;
 use super::{form_url, order_url, outcome, problem, read, see};
 use crate::domain::{Invalid, Note, OrderNo, Problem, grouped};
 use crate::use_cases::{Doing, Refusal, Shop};
@@ -49,6 +50,8 @@ struct NotePage {
     next_form: FormId,
     input: Input,
     mistakes: Vec<Mistake>,
+    /// Text of such a form that was refused before.
+    offered: Option<Offered>,
 }
 
 /// The address of the form.
@@ -285,6 +288,10 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         exclusive: false,
     };
     let standing = Standing::new(&visit.frame, &member.owner(), Kind::Note, no, &decide(&member.owner(), facts));
+    let offered = match Offered::above(shop, &visit, &attempt, None).await {
+        Ok(offered) => offered,
+        Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
+    };
     let input = Input::new("text", t.note_text(), typed.unwrap_or(text), input::Kind::Page, &mistakes);
     let page = NotePage {
         no: no.clone(),
@@ -298,6 +305,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         f: visit.frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,
+        offered,
     };
     if page.f.script && !page.mistakes.is_empty() {
         return problem::mistakes_told(&page.f, &page.mistakes);

@@ -38,7 +38,7 @@ struct OrderPage {
     cancel_form: FormId,
     /// For drafts of forms that are gone.
     unsaved: Option<Unsaved>,
-    /// Text that was refused, for browsers that have no draft of it.
+    /// Text that was refused.
     refused: Option<UnsavedText>,
     /// How another person ended the viewer's latest editing.
     ended: Option<Html>,

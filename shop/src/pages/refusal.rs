@@ -11,6 +11,7 @@ use tenure_web::form_id::FormId;
 use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::problem::Retry;
+use super::standing::Kind;
 use super::{compare, conflict, locked, lost, order_url, problem};
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::use_cases::{Kept, Refusal, Shop};
@@ -73,6 +74,15 @@ impl What {
     /// The kind with this code.
     pub(super) fn from_code(code: &str) -> Option<What> {
         Self::CODES.iter().find(|(_, own)| *own == code).map(|(what, _)| *what)
+    }
+
+    /// The form in which its text is typed.
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            What::SaveNote | What::OpenNote => Kind::Note,
+            What::SaveEdit | What::OpenEdit => Kind::Edit,
+            _ => Kind::Shipping,
+        }
     }
 
     /// Whether it is a form with text, and not only a button.

@@ -28,6 +28,7 @@ use super::posted::{Answer, Posted};
 use super::read::read_shipping;
 use super::refusal::{self, Attempt, What};
 use super::standing::{Kind, Standing};
+use super::unsaved::Offered;
 use super::{both, order_url, outcome, problem, see};
 use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
@@ -58,6 +59,8 @@ struct ShippingPage {
     /// The changes of others since the text was typed, if any; and the differences.
     moved: Option<Html>,
     rows: Vec<Row>,
+    /// Text of such a form that was refused before.
+    offered: Option<Offered>,
 }
 
 /// The address of the form, with its kept text.
@@ -205,7 +208,11 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
     let standing = Standing::new(&visit.frame, &member.owner(), Kind::Shipping, no, &decide(&member.owner(), facts));
     let lid = key.lock_id(member.id().as_str(), form_id).reveal();
     let typed_on = if moved { compare::opened(shop, &visit, no, version).await } else { None };
-    page(shop, visit, attempt, &view, Opened { form_id, lid, version, standing, typed_on })
+    let offered = match Offered::above(shop, &visit, &attempt, Some(&view.order)).await {
+        Ok(offered) => offered,
+        Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
+    };
+    page(shop, visit, attempt, &view, Opened { form_id, lid, version, standing, typed_on, offered })
 }
 
 /// The data of an opened form besides its text.
@@ -216,10 +223,11 @@ struct Opened {
     standing: Standing,
     /// The order that the text was typed on, if it has changed since, and is still known.
     typed_on: Option<Order>,
+    offered: Option<Offered>,
 }
 
 fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opened: Opened) -> Response {
-    let Opened { form_id, lid, version, standing, typed_on } = opened;
+    let Opened { form_id, lid, version, standing, typed_on, offered } = opened;
     let (frame, no, fields) = (visit.frame, attempt.no, attempt.fields);
     let (t, own, is_blank) = (frame.t, Fields::of_shipping(view.order.shipping()), fields.is_blank());
     let read = if is_blank || fields.has("edit-first") { Ok(()) } else { read_shipping(t, fields).map(drop) };
@@ -244,6 +252,7 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,
+        offered,
     };
     if page.f.script && !page.mistakes.is_empty() {
         return problem::mistakes_told(&page.f, &page.mistakes);

@@ -44,6 +44,15 @@ impl Kind {
         if self == Kind::Note { "/note/now" } else { "/now" }
     }
 
+    /// The end of the address to which text is posted that is to go on in such a form.
+    pub(crate) fn restore(self) -> &'static str {
+        match self {
+            Kind::Shipping | Kind::Comparison => "shipping",
+            Kind::Edit => "edit",
+            Kind::Note => "note/edit",
+        }
+    }
+
     /// Whether its lock keeps others away.
     pub(crate) fn keeps_others_away(self) -> bool {
         self.policy().is_exclusive()

@@ -5,6 +5,7 @@ use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use serde::Serialize;
 use tenure::VersionToken;
+use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 
 use super::fields::{Fields, Pairs};
@@ -24,7 +25,8 @@ struct Told {
 }
 
 /// GET /orders/{no}/text: whether the form `form_id` of this person was saved. The script asks that of text whose page was left before
-/// there was an answer; and, of text that was typed on `version` in `form` and goes on from the save, on which version it is then.
+/// there was an answer; and, of text that was typed on `version` in `form` and goes on from the save, on which version it is then. Of text that
+/// is kept as `kept`, whether it is offered no more: it was saved, or dropped a while ago.
 pub(super) async fn saved(
     State(shop): State<Shop>,
     visit: Visit,
@@ -32,6 +34,15 @@ pub(super) async fn saved(
     Query(asked): Query<Pairs>,
 ) -> Answer {
     let asked = Fields::sent(asked);
+    if let Ok(kept) = asked.text("kept").parse::<FormId>() {
+        return Ok(match shop.offered(&visit.member).await {
+            Ok(texts) => {
+                let saved = texts.iter().all(|text| text.id != kept);
+                Json(Told { saved, version: None }).into_response()
+            }
+            Err(why) => refusal::plain(visit.frame, why),
+        });
+    }
     let Ok(form) = asked.text("form_id").parse() else {
         return Err(problem::incomplete_form(visit.frame, "form_id", &asked));
     };
@@ -64,7 +75,7 @@ async fn own_version(shop: &Shop, visit: &Visit, no: &OrderNo, saved: &SavedForm
 
 /// POST /orders/{no}/text: the text of the form `form_id` goes on in the form `next-form`, or is dropped. The script says so of its drafts.
 pub(super) async fn moved(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
-    let to = if form.fields.has("next-form") { Some(form.next_form()?) } else { None };
+    let to = if form.fields.has("next-form") && !form.fields.has("drop") { Some(form.next_form()?) } else { None };
     let moved = shop.move_text(&form.visit.member, &no, form.form_id()?, to).await;
     let script = form.visit.frame.script;
     match moved {

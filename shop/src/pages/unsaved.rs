@@ -1,6 +1,12 @@
-//! What was typed into a form that is gone: the script fills a box on the page that says so, to be read and copied.
+//! Text that is not saved: that of a form that is gone, which only a browser has, and that which the shop was sent and keeps.
 
-use super::order_url;
+use super::fields::Fields;
+use super::frame::Visit;
+use super::refusal::{Attempt, What};
+use super::{compare, order_url, problem};
+use crate::domain::Order;
+use crate::texts::Html;
+use crate::use_cases::{Refusal, Shop, UnsavedText};
 
 /// The box for drafts of forms that cannot be opened any more. It is hidden until the script finds one of this person.
 #[derive(Debug, Clone)]
@@ -17,4 +23,62 @@ impl Unsaved {
         let forms: Vec<_> = kinds.iter().map(|kind| format!("{kind} {no}")).collect();
         Unsaved { forms: forms.join("|"), text: format!("{}/text", order_url(no)) }
     }
+}
+
+/// Text that such a form was sent with before and that was not saved, offered above the form.
+pub(super) struct Offered {
+    /// The text, and the form in which it goes on.
+    pub(super) text: UnsavedText,
+    /// What is said about it, with its beginning.
+    pub(super) said: Html,
+    /// The same, once it is dropped.
+    pub(super) dropped: Html,
+}
+
+/// Characters of a text that is offered.
+const BEGINNING: usize = 80;
+
+impl Offered {
+    /// The latest of this kind of form, one that was dropped last; none above a form that has text already. `now` is the order, if it is a form of that.
+    ///
+    /// # Errors
+    /// [`Refusal::Failed`] if the database failed.
+    pub(super) async fn above(
+        shop: &Shop,
+        visit: &Visit,
+        attempt: &Attempt<'_>,
+        now: Option<&Order>,
+    ) -> Result<Option<Offered>, Refusal> {
+        let (no, kind) = (attempt.no, attempt.what.kind());
+        if !attempt.fields.is_blank() {
+            return Ok(None);
+        }
+        let is_of = |text: &UnsavedText| {
+            text.about == no.as_str() && What::from_code(&text.what).is_some_and(|what| what.kind() == kind)
+        };
+        let texts = shop.offered(&visit.member).await?.into_iter().filter(is_of);
+        let Some(text) = texts.min_by_key(|text| text.is_dropped) else { return Ok(None) };
+        let Some(kept) = shop.kept(&visit.member, no, text.id).await? else { return Ok(None) };
+        let mut fields = Fields::sent(kept.fields);
+        if let Some(now) = now {
+            let seen = fields.text("version").parse().ok();
+            fields = compare::own_text(shop, visit, &Attempt { seen, fields: &fields, ..*attempt }, now).await;
+        }
+        let words = problem::typed(visit.frame.t, &fields, now);
+        let words = words.iter().map(|(label, value)| format!("{}: {value}", label.plain())).collect::<Vec<_>>();
+        let (t, words) = (visit.frame.t, beginning(&words.join(", ")));
+        let dropped = t.refused_dropped(words.as_str());
+        let said =
+            if text.is_dropped { dropped.clone() } else { t.refused_before(visit.frame.at(text.at), words.as_str()) };
+        Ok(Some(Offered { text, said, dropped }))
+    }
+}
+
+/// The beginning of a text, in one line.
+fn beginning(text: &str) -> String {
+    let mut letters = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if letters.chars().count() > BEGINNING {
+        letters = letters.chars().take(BEGINNING).chain(['…']).collect();
+    }
+    if letters.is_empty() { "–".to_owned() } else { letters }
 }

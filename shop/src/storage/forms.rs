@@ -24,9 +24,12 @@ pub(crate) struct KeptRow {
 pub(crate) struct UnsavedRow {
     pub(crate) id: String,
     pub(crate) about: String,
+    pub(crate) what: String,
     pub(crate) form: String,
     /// Seconds since 1970.
     pub(crate) kept_at: i64,
+    /// When it was dropped, if it was: seconds since 1970.
+    pub(crate) dropped_at: Option<i64>,
 }
 
 /// The kept text of a form, of a member, about an order.
@@ -58,7 +61,7 @@ const DROP_OLDEST: &str = "
     delete from kept_form where member = ? and id not in (
         select id from (
             select k.id from kept_form k where k.member = ?
-            order by k.dropped or exists (
+            order by k.dropped_at is not null or exists (
                 select 1 from kept_form n where n.member = k.member and n.form = k.form
                     and (n.kept_at > k.kept_at or n.kept_at = k.kept_at and n.id > k.id)),
                 k.kept_at desc, k.id desc
@@ -93,30 +96,40 @@ pub(crate) async fn kept_form(
     read!(db, fetch_optional, text, (id, member, since))
 }
 
-/// The kept text of this member since then that was neither saved nor dropped, the latest first.
+/// The kept text of this member since then that was not saved, the latest first; if it was dropped, only since `dropped_since`.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
-pub(crate) async fn unsaved_forms(db: &Database, member: &str, since: i64) -> Result<Vec<UnsavedRow>, DatabaseError> {
+pub(crate) async fn unsaved_forms(
+    db: &Database,
+    member: &str,
+    since: i64,
+    dropped_since: i64,
+) -> Result<Vec<UnsavedRow>, DatabaseError> {
     let text = "
-        select id, about, form, kept_at from kept_form
-        where member = ? and kept_at > ? and form is not null and not saved and not dropped
+        select id, about, what, form, kept_at, dropped_at from kept_form
+        where member = ? and kept_at > ? and form is not null and not saved and (dropped_at is null or dropped_at > ?)
         order by kept_at desc, id desc";
-    read!(db, fetch_all, text, (member, since))
+    read!(db, fetch_all, text, (member, since, dropped_since))
 }
 
-/// The text of a form goes on in another one; without one, it is dropped: it stays at its address, and is named nowhere. Returns whether
-/// there was any. Text that was saved stays so, but not in a form other than the one that was saved.
+/// The text of a form goes on in another one; without one, it is dropped now: it stays at its address, and is named nowhere. Returns whether
+/// there was any. Text that was saved stays so, but not in a form other than the one that was saved; nor is it unsaved in a form that was saved
+/// before this was said.
 ///
 /// # Errors
 /// [`Error::Database`] when the database failed; nothing was changed.
-pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>) -> Result<bool, Error> {
+pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>, now: i64) -> Result<bool, Error> {
     // MySQL assigns from left to right.
-    let update =
-        "update kept_form set saved = (saved and form = coalesce(?, form)), form = coalesce(?, form), dropped = ?
-                   where member = ? and about = ? and form = ?";
+    let update = "
+        update kept_form set
+            saved = (saved and form = coalesce(?, form)) or exists (
+                select 1 from saved_form s where s.form_id = ? and s.member = kept_form.member),
+            form = coalesce(?, form), dropped_at = ?
+        where member = ? and about = ? and form = ?";
     let mut tx = db.begin().await?;
-    let moved = execute!(db, tx, update, (to, to, to.is_none(), text.member, text.about, text.form))?;
+    let moved =
+        execute!(db, tx, update, (to, to, to, to.is_none().then_some(now), text.member, text.about, text.form))?;
     tx.commit().await?;
     Ok(moved > 0)
 }

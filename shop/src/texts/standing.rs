@@ -139,6 +139,10 @@ texts! {
     unsaved_copied: "Copied.", "복사했습니다.";
     unsaved_discarded: "Discarded.", "버렸습니다.";
     refused_at(time): "What you sent at {time} was not saved. It is kept for a day.", "{time}에 보낸 내용은 저장되지 않았습니다. 하루 동안 보관합니다.";
+    refused_before(time, text):
+        "What you sent at {time} was not saved: {text}",
+        "{time}에 보낸 내용은 저장되지 않았습니다. {text}";
+    refused_dropped(text): "You dropped this: {text}", "버린 내용입니다. {text}";
     refused_see: "See it", "내용 보기";
     draft_restore: "Put it into the form", "양식에 다시 채우기";
     draft_discard: "Drop it", "버리기";

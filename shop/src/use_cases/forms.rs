@@ -18,6 +18,8 @@ const MOST_KEPT: i64 = 50;
 const LONGEST_KEPT: usize = 64 * 1024;
 /// How long refused forms are kept, in seconds.
 const KEPT_FOR: i64 = 24 * 60 * 60;
+/// How long text that its person dropped is offered, in seconds. The script offers drafts as long.
+const DROPPED_FOR: i64 = 10 * 60;
 
 /// Whether a form is saved, or only tested.
 #[derive(Debug, Clone)]
@@ -81,16 +83,20 @@ pub struct UnsavedText {
     pub id: FormId,
     /// The number of the order.
     pub about: String,
+    /// The kind of its form, as a code of the pages.
+    pub what: String,
     /// The form in which it goes on.
     pub form: FormId,
     /// When it was refused.
     pub at: Timestamp,
+    /// Whether its person dropped it, a few minutes ago.
+    pub is_dropped: bool,
 }
 
 impl UnsavedText {
     fn of(row: UnsavedRow) -> Option<Self> {
         let (id, form, at) = (row.id.parse().ok()?, row.form.parse().ok()?, Timestamp::from_second(row.kept_at).ok()?);
-        Some(UnsavedText { id, about: row.about, form, at })
+        Some(UnsavedText { id, about: row.about, what: row.what, form, at, is_dropped: row.dropped_at.is_some() })
     }
 }
 
@@ -159,7 +165,13 @@ impl Shop {
 
     /// The text of this member that was refused within a day, and was neither saved nor dropped since; the latest first.
     pub async fn unsaved(&self, member: &Member) -> Result<Vec<UnsavedText>, Refusal> {
-        let rows = storage::unsaved_forms(&self.db, member.id().as_str(), now() - KEPT_FOR).await?;
+        Ok(self.offered(member).await?.into_iter().filter(|text| !text.is_dropped).collect())
+    }
+
+    /// The same, with what was dropped a few minutes ago.
+    pub async fn offered(&self, member: &Member) -> Result<Vec<UnsavedText>, Refusal> {
+        let (member, now) = (member.id().as_str(), now());
+        let rows = storage::unsaved_forms(&self.db, member, now - KEPT_FOR, now - DROPPED_FOR).await?;
         Ok(rows.into_iter().filter_map(UnsavedText::of).collect())
     }
 
@@ -173,7 +185,7 @@ impl Shop {
     ) -> Result<bool, Refusal> {
         let (form, to) = (form.to_string(), to.map(|to| to.to_string()));
         let text = TextOf { member: member.id().as_str(), about: about.as_str(), form: &form };
-        Ok(storage::move_text(&self.db, &text, to.as_deref()).await?)
+        Ok(storage::move_text(&self.db, &text, to.as_deref(), now()).await?)
     }
 
     /// Whether this form of this member was saved.

@@ -275,10 +275,10 @@ impl Page {
         self.forms(action).into_iter().next()
     }
 
-    /// All forms that post to this path.
+    /// All forms that post to this path, but for the one that puts earlier text into a form.
     pub fn forms(&self, action: &str) -> Vec<Form> {
         let document = Html::parse_document(&self.html);
-        let posting = selector("form[method=post]");
+        let posting = selector("form[method=post]:not([data-tenure-sent])");
         let forms = document.select(&posting);
         forms.filter(|form| form.attr("action") == Some(action)).map(|form| read_form(action, form)).collect()
     }

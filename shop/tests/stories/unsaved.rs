@@ -1,8 +1,9 @@
-//! Drafts of forms that are gone: the page that says so has a box for them, which the script fills.
+//! Text that is not saved. Drafts of forms that are gone: the page that says so has a box for them, which the script fills. And text that
+//! was refused: the next form of its kind offers it, also without scripts.
 
 use scraper::{Html, Selector};
 
-use super::support::{ORDER, Page, Server, order_path};
+use super::support::{Browser, Form, ORDER, Page, Server, order_path};
 
 /// The forms whose drafts the box is for, and for whom; and whether it is hidden and its text is read-only.
 fn boxed(page: &Page) -> Option<(String, String, bool)> {
@@ -38,4 +39,125 @@ async fn missing_order_has_a_box_for_what_was_not_saved() {
         let page = park.get(path).await;
         assert_eq!(boxed(page.is(404)), Some((forms.clone(), "park".into(), true)), "{path}");
     }
+}
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+const SAVE: &str = "/orders/2026-000300/edit/save";
+const EDIT: &str = "/orders/2026-000300/edit";
+const NOTE: &str = "/orders/2026-000300/note/edit";
+
+/// What is said above the form, and how the text is put into it, or dropped.
+fn offered(page: &Page) -> Option<(String, Form, Option<Form>)> {
+    let document = Html::parse_document(&page.html);
+    let find = |css: &str| Selector::parse(css).unwrap();
+    let form = document.select(&find("form[data-tenure-sent]")).next()?;
+    let said = form.select(&find("[data-tenure-sent-text]")).next()?.text().collect();
+    let value = |input: scraper::ElementRef<'_>| Some((input.attr("name")?.into(), input.attr("value")?.into()));
+    let fields = form.select(&find("input")).filter_map(value).collect();
+    let put_back = Form { action: form.attr("action")?.to_owned(), fields };
+    let drop = form.select(&find("[data-tenure-sent-discard]")).next();
+    let drop = drop.map(|button| Form {
+        action: button.attr("formaction").unwrap().to_owned(),
+        ..put_back.clone().with("drop", "1")
+    });
+    Some((said, put_back, drop))
+}
+
+/// A form of this kind, as it is opened.
+async fn opens(person: &Browser, kind: &str) -> Page {
+    match kind {
+        SHIPPING => person.get(SHIPPING).await,
+        EDIT => person.edit(ORDER).await,
+        _ => person.submit(person.open(ORDER).await.form(NOTE)).await,
+    }
+}
+
+/// The page is left, as by closing it: its text is not dropped.
+async fn closes(person: &Browser, page: &Page) {
+    person.submit(page.form("/orders/2026-000300/leave").without("form_id").without("text-of")).await.is(200);
+}
+
+async fn looks(person: &Browser, kind: &str) -> Page {
+    let page = opens(person, kind).await;
+    closes(person, &page).await;
+    page
+}
+
+#[tokio::test]
+async fn refused_text_is_offered_above_the_next_form_of_its_kind_alone() {
+    let server = Server::start().await;
+    for (kind, save, field, wrong) in [
+        (SHIPPING, SHIPPING, "message", ("address.postal_code", "")),
+        (EDIT, SAVE, "message", ("address.postal_code", "")),
+        (NOTE, "/orders/2026-000300/note/save", "text", ("text", "Fragile\n")),
+    ] {
+        let park = server.sign_in("park").await;
+        let page = opens(&park, kind).await;
+        assert!(offered(&page).is_none(), "{kind}");
+        let text =
+            if field == "text" { format!("{}{}", wrong.1, "x".repeat(5_000)) } else { format!("Fragile, {kind}") };
+        let refused = park.submit(page.form(save).with(wrong.0, wrong.1).with(field, &text)).await;
+        assert_eq!(refused.is(422).state(), "OE-17", "{kind}");
+        assert!(offered(&refused).is_none(), "{kind}: its text is in the form");
+        closes(&park, &refused).await;
+        for other in [SHIPPING, EDIT, NOTE].into_iter().filter(|other| *other != kind) {
+            assert!(offered(&looks(&park, other).await).is_none(), "{kind} above {other}");
+        }
+        let olivia = server.sign_in("olivia").await;
+        assert!(offered(&looks(&olivia, kind).await).is_none(), "{kind}: of another person");
+
+        // In another browser of the person, too.
+        let there = server.sign_in("park").await;
+        let page = opens(&there, kind).await;
+        let (said, put_back, _) = offered(&page).unwrap_or_else(|| panic!("{kind}: {}", page.text()));
+        assert!(said.contains("was not saved") && said.contains("Fragile"), "{kind}: {said}");
+        let back = there.submit(put_back).await;
+        assert_eq!(back.form(save).value(field), text, "{kind}");
+        assert!(offered(&back).is_none(), "{kind}");
+        let right = if field == "text" { ("text", "Fragile") } else { ("address.postal_code", "06236") };
+        there.submit(back.form(save).with(right.0, right.1)).await.is(200);
+        assert!(offered(&looks(&there, kind).await).is_none(), "{kind}: it is saved");
+    }
+}
+
+#[tokio::test]
+async fn offered_text_that_is_dropped_can_be_put_back() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "Ring twice").with("address.postal_code", "");
+    minji.submit(form).await.is(422);
+    let (_, _, drop) = offered(&minji.get(SHIPPING).await).expect("an offer");
+    minji.submit(drop.expect("a button")).await.is(200).tells("Discarded.");
+    assert!(!minji.open(ORDER).await.text().contains("was not saved"));
+    let (said, put_back, drop) = offered(&minji.get(SHIPPING).await).expect("what was dropped");
+    assert!(said.contains("You dropped this") && said.contains("Ring twice") && drop.is_none(), "{said}");
+    assert_eq!(minji.submit(put_back).await.form(SHIPPING).value("message"), "Ring twice");
+    minji.open(ORDER).await.says("was not saved");
+}
+
+#[tokio::test]
+async fn text_that_goes_on_in_a_form_that_was_saved_meanwhile_is_saved() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let refused = minji.get(SHIPPING).await.form(SHIPPING).with("message", "Ring twice");
+    minji.submit(refused.clone().with("address.postal_code", "")).await.is(422);
+    // It is put into another form. The browser says so late.
+    let next = minji.get(SHIPPING).await.form(SHIPPING).with("message", "Ring twice");
+    minji.submit(next.clone()).await.is(200);
+    let late =
+        Form { action: "/orders/2026-000300/text".to_owned(), ..refused.with("next-form", next.value("form_id")) };
+    minji.submit(late).await.is(200);
+    assert!(!minji.open(ORDER).await.text().contains("was not saved"));
+}
+
+#[tokio::test]
+async fn who_leaves_a_form_is_not_told_of_an_earlier_save() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let page = minji.get(SHIPPING).await;
+    // The page is left before the answer arrives.
+    let (status, _) = minji.send_by_script(&page.form(SHIPPING).with("message", "Ring twice")).await;
+    assert_eq!(status, 200);
+    let left = minji.submit(minji.get(SHIPPING).await.form("/orders/2026-000300/leave")).await;
+    assert!(!left.is(200).html.contains("Saved."), "{}", left.text());
 }

@@ -137,7 +137,7 @@ impl Gesture {
         let weight = |control| match control {
             Control::Save | Control::Edit | Control::See => 0,
             Control::Note => 8,
-            Control::Discard | Control::Leave => 2,
+            Control::Discard | Control::DropSent | Control::Leave => 2,
             Control::Stop => 4,
             _ => 14,
         };

@@ -103,6 +103,16 @@ impl Recorder {
         typed.collect()
     }
 
+    /// The texts of this person so far, in any browser.
+    pub(super) fn typed_by(&self, person: &str) -> BTreeSet<Marker> {
+        let events = self.locked();
+        let typed = events.iter().filter_map(|event| match &event.what {
+            What::Typed { marker, .. } if marker.author == person => Some(marker.clone()),
+            _ => None,
+        });
+        typed.collect()
+    }
+
     /// The texts that were sent last from this browser.
     pub(super) fn sent_last(&self, browser: usize) -> BTreeSet<Marker> {
         let events = self.locked();

@@ -17,7 +17,7 @@ const rows = form?.id === "conflict" ? [...form.querySelectorAll(".meet, tr")] :
 const mine = rows.filter((row) => !row.querySelector(".theirs input:checked")).map((row) => [...row.querySelectorAll(".own")].map(plain).join("\n"));
 const ticks = [...(open?.querySelectorAll("[name^=remove-]") ?? [])];
 const radios = rows.flatMap((row) => [...row.querySelectorAll("input[type=radio]")]);
-const unsaved = [...document.querySelectorAll("[data-tenure-draft-of]")].filter(isSeen);
+const unsaved = [...document.querySelectorAll("[data-tenure-draft-of], [data-tenure-sent]")].filter(isSeen);
 const typed = [...document.querySelectorAll("textarea, input:not([type=hidden], [type=radio], [type=checkbox])")];
 // For the history only: what is stored is no promise, what is offered is.
 const stored = () =>

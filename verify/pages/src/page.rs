@@ -23,6 +23,9 @@ pub(super) enum Control {
     /// Puts a draft into the form.
     Restore,
     Discard,
+    /// Puts text into the form that the shop keeps, or drops it.
+    PutBack,
+    DropSent,
     /// Asks now what became of a save without an answer; gives it up.
     Check,
     Stop,
@@ -36,7 +39,7 @@ pub(super) enum Control {
 }
 
 impl Control {
-    const ALL: [(Control, &'static str); 13] = [
+    const ALL: [(Control, &'static str); 15] = [
         (Control::Save, "[data-tenure-action=save]"),
         (Control::EditFirst, "#conflict button[name=edit-first]"),
         (Control::Again, "[data-tenure-action=again], #again button.main:not([formaction])"),
@@ -47,11 +50,13 @@ impl Control {
         (Control::Retry, "[data-tenure-action=retry], main .buttons > form:not([action$='/edit/move-here']) button"),
         (Control::Restore, "[data-tenure-draft-restore]"),
         (Control::Discard, "[data-tenure-draft-discard]"),
+        (Control::PutBack, "[data-tenure-sent] .buttons button:first-child"),
+        (Control::DropSent, "[data-tenure-sent-discard]"),
         (Control::Check, "[data-tenure-check]"),
         (Control::Stop, "[data-tenure-stop]"),
         (Control::Leave, "button[form=leave]"),
         (Control::Edit, "form[action$='/edit'] button.wide"),
-        (Control::Note, "form[action$='/note/edit'] button"),
+        (Control::Note, "form[action$='/note/edit']:not([data-tenure-sent]) button"),
         (Control::See, "[data-tenure-action=see]"),
     ];
 

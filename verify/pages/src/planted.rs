@@ -61,14 +61,12 @@ impl Bug {
     /// What is different in a script.
     fn script(self) -> Option<[&'static str; 3]> {
         match self {
-            Bug::NoDrafts => {
-                Some(["text.js", "if (text) onKeep?.(Boolean(put(draftOf(text))));", "if (text) remove({ key });"])
-            }
+            Bug::NoDrafts => Some(["text.js", "onKeep?.(Boolean(put(draftOf(text))));", "remove({ key });"]),
             Bug::DraftOnAnyVersion => Some(["text.js", "isOfNow(draft) && agrees", "agrees"]),
             Bug::DraftOfAnybody => Some(["text.js", "draft.person === person && draft.form", "draft.form"]),
             Bug::RefusalForgetsText => Some([
                 "save.js",
-                "if (!answer.done) text.sent(ANSWERED, new FormData(element, submitter).get(\"next-form\"));",
+                "if (!answer.done) text.refused(true);",
                 "if (!answer.done) { text.rebase(values(form)); answer.next = how.url; }",
             ]),
             Bug::TakenBackForgotten => Some(["text.js", "[before, drawn].some", "[before].some"]),

@@ -244,6 +244,11 @@ impl Script {
                 let markers = self.recorder.typed_in(self.visitor.browser);
                 self.records(What::Withdrawn { markers });
             }
+            // It may have been typed in another browser.
+            Control::DropSent => {
+                let markers = self.recorder.typed_by(&self.visitor.person);
+                self.records(What::Withdrawn { markers });
+            }
             _ if sends => self.sends(page),
             _ => {}
         }

@@ -24,6 +24,7 @@ use crate::pages::input::{Input, Mistake};
 use crate::pages::order::Number;
 use crate::pages::refusal::{self, Attempt};
 use crate::pages::standing::{Kind, Standing};
+use crate::pages::unsaved::Offered;
 use crate::pages::{locked, lost, order_url, problem};
 use crate::texts::{Html, When, left};
 use crate::use_cases::{OrderView, Refusal, Shop};
@@ -55,6 +56,8 @@ struct EditPage {
     /// The changes of others since the text was typed, if any; and the differences.
     moved: Option<Html>,
     rows: Vec<Row>,
+    /// Text of such a form that was refused before.
+    offered: Option<Offered>,
 }
 
 /// A typed quantity of a line that is not in the order any more.
@@ -116,7 +119,11 @@ pub(super) async fn draw(
                 Some(seen) => compare::opened(shop, &visit, attempt.no, seen).await,
                 None => None,
             };
-            editing(visit, attempt, (form, id), (&view, opened.as_ref()), &lease, &verdict, mistakes)
+            let offered = match Offered::above(shop, &visit, &attempt, Some(&view.order)).await {
+                Ok(offered) => offered,
+                Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
+            };
+            editing(visit, attempt, (form, id), (&view, opened.as_ref(), offered), &lease, &verdict, mistakes)
         }
         // Without scripts it may be sent again after Back, with other text.
         (Verdict::Saved, Some(no_lock)) if !attempt.fields.is_blank() => {
@@ -148,7 +155,7 @@ fn editing(
     visit: Visit,
     attempt: Attempt<'_>,
     (form_id, id): (FormId, LockId),
-    (view, opened): (&OrderView, Option<&Order>),
+    (view, opened, offered): (&OrderView, Option<&Order>, Option<Offered>),
     lease: &Holder,
     verdict: &Verdict<OrderState>,
     mistakes: Vec<Mistake>,
@@ -199,6 +206,7 @@ fn editing(
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,
+        offered,
     };
     if page.f.script && !page.mistakes.is_empty() {
         return problem::mistakes_told(&page.f, &page.mistakes);

@@ -52,7 +52,13 @@ fn is_other_text(event: &Event) -> bool {
             | Gesture::OtherPerson
             | Gesture::Crash
             | Gesture::Press(
-                Control::Restore | Control::Again | Control::EditFirst | Control::Retry | Control::Move | Control::See
+                Control::Restore
+                    | Control::PutBack
+                    | Control::Again
+                    | Control::EditFirst
+                    | Control::Retry
+                    | Control::Move
+                    | Control::See
             )
     )
 }
