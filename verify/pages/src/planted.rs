@@ -70,7 +70,9 @@ impl Bug {
                 "if (!answer.done) { text.rebase(values(form)); answer.next = how.url; }",
             ]),
             Bug::TakenBackForgotten => Some(["text.js", "[before, drawn].some", "[before].some"]),
-            Bug::SentNotAsked => Some(["text.js", "if (!sent || !question) return false;", "return false;"]),
+            Bug::SentNotAsked => {
+                Some(["text.js", "if (!(sent || sentText) || !question) return false;", "return false;"])
+            }
             Bug::ChoiceLeadsNowhere => Some([
                 "save.js",
                 "if (event.target !== element || ",
