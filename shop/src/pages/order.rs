@@ -15,11 +15,11 @@ use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::live;
 use super::standing;
-use super::unsaved::Unsaved;
+use super::unsaved::{Offered, Unsaved};
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::texts::{Html, When};
-use crate::use_cases::{OrderView, Shop, UnsavedText};
+use crate::use_cases::{OrderView, Shop};
 
 #[derive(Template)]
 #[template(path = "order.html")]
@@ -39,7 +39,7 @@ struct OrderPage {
     /// For drafts of forms that are gone.
     unsaved: Option<Unsaved>,
     /// Text that was refused.
-    refused: Option<UnsavedText>,
+    refused: Option<Offered>,
     /// How another person ended the viewer's latest editing.
     ended: Option<Html>,
 }
@@ -114,12 +114,12 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     let verdict = live::verdict(&visit.frame, &me, view.order.state(), view.holder.clone().into_iter().collect());
     let live::Said { state, html: line } = live::line(&visit.frame, &shop, &verdict, false);
     let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
+    let refused = match Offered::of(&shop, &visit, &view.order).await {
+        Ok(refused) => refused,
+        Err(refusal) => return refusal::plain(visit.frame, refusal),
+    };
     let (f, url) = (visit.frame.state(state), order_url(&no));
     let unsaved = view.frozen().is_some().then(|| Unsaved::of(&["shipping", "edit"], no.as_str()));
-    let refused = match shop.unsaved(&visit.member).await {
-        Ok(texts) => texts.into_iter().find(|text| text.about == no.as_str()),
-        Err(refusal) => return refusal::plain(f, refusal),
-    };
     let ended = match shop.ended(&visit.member, &view).await {
         Ok(ended) => ended.map(|why| standing::ended(&f, &why)),
         Err(refusal) => return refusal::plain(f, refusal),

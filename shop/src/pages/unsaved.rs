@@ -4,7 +4,7 @@ use super::fields::Fields;
 use super::frame::Visit;
 use super::refusal::{Attempt, What};
 use super::{compare, order_url, problem};
-use crate::domain::Order;
+use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
 use crate::use_cases::{Refusal, Shop, UnsavedText};
 
@@ -39,7 +39,8 @@ pub(super) struct Offered {
 const BEGINNING: usize = 80;
 
 impl Offered {
-    /// The latest of this kind of form, one that was dropped last; none above a form that has text already. `now` is the order, if it is a form of that.
+    /// The latest of this kind of form, one that was dropped last; none above a form that has text already. `now` is the order, if it is a form of
+    /// that.
     ///
     /// # Errors
     /// [`Refusal::Failed`] if the database failed.
@@ -49,27 +50,50 @@ impl Offered {
         attempt: &Attempt<'_>,
         now: Option<&Order>,
     ) -> Result<Option<Offered>, Refusal> {
-        let (no, kind) = (attempt.no, attempt.what.kind());
         if !attempt.fields.is_blank() {
             return Ok(None);
         }
+        let (no, kind) = (attempt.no, attempt.what.kind());
         let is_of = |text: &UnsavedText| {
             text.about == no.as_str() && What::from_code(&text.what).is_some_and(|what| what.kind() == kind)
         };
         let texts = shop.offered(&visit.member).await?.into_iter().filter(is_of);
-        let Some(text) = texts.min_by_key(|text| text.is_dropped) else { return Ok(None) };
+        Offered::read(shop, visit, no, texts.min_by_key(|text| text.is_dropped), now).await
+    }
+
+    /// The latest of any form of this order.
+    ///
+    /// # Errors
+    /// As [`above`](Self::above).
+    pub(super) async fn of(shop: &Shop, visit: &Visit, now: &Order) -> Result<Option<Offered>, Refusal> {
+        let texts = shop.unsaved(&visit.member).await?.into_iter();
+        let text = texts.into_iter().find(|text| text.about == now.no().as_str());
+        Offered::read(shop, visit, now.no(), text, Some(now)).await
+    }
+
+    async fn read(
+        shop: &Shop,
+        visit: &Visit,
+        no: &OrderNo,
+        text: Option<UnsavedText>,
+        now: Option<&Order>,
+    ) -> Result<Option<Offered>, Refusal> {
+        let Some(text) = text else { return Ok(None) };
         let Some(kept) = shop.kept(&visit.member, no, text.id).await? else { return Ok(None) };
         let mut fields = Fields::sent(kept.fields);
-        if let Some(now) = now {
+        if let (Some(now), Some(what)) = (now, What::from_code(&text.what)) {
             let seen = fields.text("version").parse().ok();
-            fields = compare::own_text(shop, visit, &Attempt { seen, fields: &fields, ..*attempt }, now).await;
+            fields =
+                compare::own_text(shop, visit, &Attempt { what, no, seen, fields: &fields, kept: None }, now).await;
         }
         let words = problem::typed(visit.frame.t, &fields, now);
         let words = words.iter().map(|(label, value)| format!("{}: {value}", label.plain())).collect::<Vec<_>>();
         let (t, words) = (visit.frame.t, beginning(&words.join(", ")));
         let dropped = t.refused_dropped(words.as_str());
-        let said =
-            if text.is_dropped { dropped.clone() } else { t.refused_before(visit.frame.at(text.at), words.as_str()) };
+        let said = match text.is_dropped {
+            true => dropped.clone(),
+            false => t.refused_before(visit.frame.at(text.at), words.as_str()),
+        };
         Ok(Some(Offered { text, said, dropped }))
     }
 }

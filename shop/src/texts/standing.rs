@@ -138,7 +138,6 @@ texts! {
     unsaved_copy: "Copy", "복사";
     unsaved_copied: "Copied.", "복사했습니다.";
     unsaved_discarded: "Discarded.", "버렸습니다.";
-    refused_at(time): "What you sent at {time} was not saved. It is kept for a day.", "{time}에 보낸 내용은 저장되지 않았습니다. 하루 동안 보관합니다.";
     refused_before(time, text):
         "What you sent at {time} was not saved: {text}",
         "{time}에 보낸 내용은 저장되지 않았습니다. {text}";
