@@ -1,6 +1,7 @@
 // Typed text whose form is gone, or about to be: drafts on the page of what was edited, the question of signing out, counters.
 
 import { clock, hidden, request, spaced, tell } from "./form.js";
+import { NEWS } from "./live.js";
 import { SAVED, beginning, drop, isReturn, openOf, store, textsOf, words } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
@@ -106,7 +107,7 @@ export function followSent(place) {
 	follow(() => (place.hidden ||= textsOf(person).some(({ form_id }) => form_id === form)));
 	const ask = async () => (place.hidden ||= Boolean((await request(question, "saved")).saved));
 	addEventListener("storage", ({ key }) => key === SAVED && ask());
-	document.addEventListener("visibilitychange", () => document.hidden || ask());
+	addEventListener(NEWS, ask);
 	discard?.addEventListener("click", (event) => {
 		event.preventDefault();
 		tell(address, { form_id: form });

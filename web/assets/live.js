@@ -9,6 +9,7 @@ const QUICK_MS = 2000; // or this, if something changed within the last minute.
 const AWHILE_MS = 60000;
 const JITTER_MS = 500; // Pages that were opened together do not ask together.
 const WAIT_MS = 10000; // For an answer.
+export const NEWS = "tenure-news"; // An event on the window: there is another answer.
 const ALARM = 2; // One question without an answer need not alarm a person.
 
 /** Asks what is new about an element with `data-now`, and tells each other answer. */
@@ -86,6 +87,7 @@ export function watch(element, hear = () => {}) {
 			for (const slot of slots()) if (slot.dataset.tenureSlot in (answer.slots ?? {})) put(slot, answer.slots[slot.dataset.tenureSlot]);
 			show("on");
 		}
+		if (status === 200) dispatchEvent(new Event(NEWS));
 		hear(status === 200 ? JSON.stringify([answer.version, answer.state, answer.holders]) : `${status}`);
 	}
 

@@ -216,7 +216,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	const { person, tenureForm: form_key, restore } = form.dataset;
 	const [version, form_id] = ["version", "form_id"].map((name) => () => hidden(form, name));
 	const key = fresh();
-	const box = near(form, "draft");
+	const [box, sentBox] = ["draft", "sent"].map((name) => near(form, name));
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const here = location.pathname + location.search;
 	let offer, shown, savedAs;
@@ -290,6 +290,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		if (!text && draft.sent && draft.question) sent = { text: JSON.stringify(typed(form)), of: (sentBefore = draft.form_id) };
 		save();
 		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
+		if (sentBox) sentBox.hidden ||= sentBox.dataset.tenureSent === draft.form_id; // It is here.
 		if (!other || isShown(other)) show("back", draft);
 		else {
 			put(other);
@@ -407,7 +408,6 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	});
 	// The page was left, and comes back out of the browser's memory: its text is kept again.
 	addEventListener("pageshow", ({ persisted }) => persisted && ([isSaving, isQuiet, used] = [false, false, form_id()]));
-	const sentBox = near(form, "sent");
 	sentBox?.addEventListener("submit", (event) => {
 		event.preventDefault();
 		send(() => new URLSearchParams(new FormData(sentBox)));

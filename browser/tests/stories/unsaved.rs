@@ -650,3 +650,29 @@ async fn opens(park: &Person, form: &str) {
     }
     park.sees("form[data-tenure-state]").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_form_does_not_offer_text_any_more_that_was_saved_elsewhere() {
+    let story = Story::begin().await;
+    let (here, there) = (story.person("minji").await, story.person("minji").await);
+    is_refused(&here, "Ring twice").await;
+    there.goes_to(SHIPPING).await;
+    assert!(there.reads("[data-tenure-sent]").await.contains("Ring twice"));
+    here.types("[name='address.postal_code']", "06236").await;
+    super::saves(&here).await;
+    there.waits_until("document.querySelector('[data-tenure-sent]').hidden").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_comes_back_with_back_is_not_offered_beside_the_form() {
+    let story = Story::begin().await;
+    let minji = refused_and_opened_again(&story, "Ring twice").await;
+    super::puts_back_what_was_sent(&minji).await;
+    minji.types("[name='address.line2']", "Third floor").await;
+    assert_eq!(minji.drafts().await, 1);
+    minji.goes_back().await;
+    minji.waits_until("location.search === '' && document.querySelector('form[data-tenure-state]')").await;
+    assert_eq!(minji.value("[name=message]").await, "Ring twice");
+    let shown = "[...document.querySelectorAll('[data-tenure-draft], [data-tenure-sent]')].filter((place) => place.checkVisibility()).length";
+    assert_eq!(minji.finds::<u32>(shown).await, 1);
+}

@@ -194,7 +194,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
         Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
     };
     // The page has an address: what was typed is kept, and its page says what is wrong with it now.
-    let kept = Kept { what: END.to_owned(), fields: fields.to_keep(), has_text: false };
+    let kept = Kept { what: END.to_owned(), fields: fields.to_keep(), has_text: false, at: None, is_saved: false };
     if let Ok(no) = OrderNo::new(key.id())
         && let Ok(Some(kept)) = shop.keep(&visit.member, &no, &kept).await
     {

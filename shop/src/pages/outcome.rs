@@ -15,7 +15,7 @@ use super::fields::{Fields, SAVED_BEFORE};
 use super::flash::Flash;
 use super::frame::Visit;
 use super::refusal::{Attempt, What};
-use super::{note, order_url, read};
+use super::{note, order_url, read, unsaved};
 use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Kept, Once, Refusal, SavedForm, Shop};
 
@@ -142,6 +142,7 @@ pub(super) async fn settled(
 pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Result<Flash, Refusal>) -> Response {
     let refusal = match done {
         Ok(flash) => {
+            unsaved::count_as_saved(shop, &visit, &attempt).await;
             let sent =
                 Sent { version: next_version(shop, &visit, &attempt).await, ..Sent::done(order_url(attempt.no)) };
             let mut response = sent.answer(visit.frame.script);
@@ -191,7 +192,14 @@ pub(super) async fn keep(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> O
     } else if has_text && let Some(order) = compare::opened(shop, visit, attempt.no, attempt.seen).await {
         has_text = !attempt.fields.says_nothing_new(&order);
     }
-    let kept = Kept { what: attempt.what.code().to_owned(), fields, has_text };
+    // Put into a form again, it is what was sent then.
+    let at = match attempt.fields.text("kept").parse() {
+        Ok(id) if attempt.fields.has("edit-first") => {
+            shop.kept(&visit.member, attempt.no, id).await.ok().flatten().and_then(|kept| kept.at)
+        }
+        _ => None,
+    };
+    let kept = Kept { what: attempt.what.code().to_owned(), fields, has_text, at, is_saved: false };
     match shop.keep(&visit.member, attempt.no, &kept).await {
         Ok(id) => id,
         Err(error) => {

@@ -10,10 +10,11 @@ use tenure::{LockId, Version, VersionToken};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::csrf::{CsrfForm, CsrfRejection};
 use tenure_web::form_id::FormId;
+use tenure_web::sent::Sent;
 
 use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
-use super::{problem, refusal};
+use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo};
 use crate::session::SignedIn;
 use crate::use_cases::{Once, SessionId, Shop};
@@ -190,13 +191,16 @@ impl Posted {
     /// The form, completed by its kept text if it was refused before and refers to it.
     ///
     /// # Errors
-    /// The page that says that it is not kept any more; or that the database failed.
+    /// The page that says that it is not kept any more, or that it was saved before it was put into a form again; or that the database failed.
     pub(crate) async fn with_kept(self, shop: &Shop, no: &OrderNo) -> Result<Posted, Response> {
         if !self.fields.has("kept") {
             return Ok(self);
         }
-        let id = self.parse("kept")?;
+        let id: FormId = self.parse("kept")?;
         match shop.kept(&self.visit.member, no, id).await {
+            Ok(Some(kept)) if kept.is_saved && self.fields.has("edit-first") => {
+                Err(Sent::refused(format!("{}/kept/{id}", order_url(no))).answer(self.visit.frame.script))
+            }
             Ok(Some(kept)) => Ok(Posted { fields: self.fields.over(kept.fields), ..self }),
             Ok(None) => Err(problem::not_kept(self.visit.frame, no)),
             Err(refusal) => Err(refusal::plain(self.visit.frame, refusal)),

@@ -161,7 +161,8 @@ pub(super) fn mistakes_told(frame: &Frame, mistakes: &[Mistake]) -> Response {
     told(frame, StatusCode::UNPROCESSABLE_ENTITY, "OE-17", &said)
 }
 
-/// The typed text in words: only fields that people fill in, and never a password. The order has the names of the products.
+/// The typed text in words: only fields that people fill in, and never a password. The order has the names of the products; with it, the text
+/// is the person's own, and what they emptied is said, too.
 pub(super) fn typed(t: Lang, fields: &Fields, order: Option<&Order>) -> Vec<(Html, String)> {
     let free = |name: &str| SHIPPING.contains(&name) || NEW_LINE.contains(&name) || ["text", "reason"].contains(&name);
     let of_line = |(name, value): (&str, &str)| {
@@ -173,11 +174,13 @@ pub(super) fn typed(t: Lang, fields: &Fields, order: Option<&Order>) -> Vec<(Htm
         let said = if fields.removes(line_no) { t.remove().to_owned() } else { value.to_owned() };
         Some((label(t, name, order), said))
     };
-    let in_words = |(name, value)| match free(name) {
-        true => Some((field_label(t, name), String::from(value))),
-        false => of_line((name, value)),
+    let is_emptied = |name: &str| order.is_some() && SHIPPING.contains(&name);
+    let in_words = |(name, value): (&str, &str)| match (free(name), value) {
+        (true, "") => Some((field_label(t, name), t.empty_value().to_owned())),
+        (true, value) => Some((field_label(t, name), value.to_owned())),
+        (false, _) => of_line((name, value)),
     };
-    let typed = fields.iter().filter(|(_, value)| !value.is_empty()).filter_map(in_words);
+    let typed = fields.iter().filter(|(name, value)| !value.is_empty() || is_emptied(name)).filter_map(in_words);
     // The rows of a delivery.
     let delivered = fields.all("product").zip(fields.all("pieces")).filter(|(_, pieces)| !pieces.is_empty());
     let delivered = delivered.map(|(product, pieces)| (t.pieces_of(product), pieces.to_owned()));

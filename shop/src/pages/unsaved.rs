@@ -3,6 +3,7 @@
 use super::fields::Fields;
 use super::frame::Visit;
 use super::refusal::{Attempt, What};
+use super::standing::Kind;
 use super::{compare, order_url, problem};
 use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
@@ -79,13 +80,7 @@ impl Offered {
         now: Option<&Order>,
     ) -> Result<Option<Offered>, Refusal> {
         let Some(text) = text else { return Ok(None) };
-        let Some(kept) = shop.kept(&visit.member, no, text.id).await? else { return Ok(None) };
-        let mut fields = Fields::sent(kept.fields);
-        if let (Some(now), Some(what)) = (now, What::from_code(&text.what)) {
-            let seen = fields.text("version").parse().ok();
-            fields =
-                compare::own_text(shop, visit, &Attempt { what, no, seen, fields: &fields, kept: None }, now).await;
-        }
+        let Some(fields) = own(shop, visit, no, &text, now).await? else { return Ok(None) };
         let words = problem::typed(visit.frame.t, &fields, now);
         let words = words.iter().map(|(label, value)| format!("{}: {value}", label.plain())).collect::<Vec<_>>();
         let (t, words) = (visit.frame.t, beginning(&words.join(", ")));
@@ -96,6 +91,53 @@ impl Offered {
         };
         Ok(Some(Offered { text, said, dropped }))
     }
+}
+
+/// What of it is the person's own, and not in the order of now; `None` if it is not kept any more.
+async fn own(
+    shop: &Shop,
+    visit: &Visit,
+    no: &OrderNo,
+    text: &UnsavedText,
+    now: Option<&Order>,
+) -> Result<Option<Fields>, Refusal> {
+    let Some(kept) = shop.kept(&visit.member, no, text.id).await? else { return Ok(None) };
+    let fields = Fields::sent(kept.fields);
+    let (Some(now), Some(what)) = (now, What::from_code(&text.what)) else { return Ok(Some(fields)) };
+    let seen = fields.text("version").parse().ok();
+    let attempt = Attempt { what, no, seen, fields: &fields, kept: None };
+    Ok(Some(compare::own_text(shop, visit, &attempt, now).await.without_same(now)))
+}
+
+/// After a save: text that was refused before counts as saved, if nothing of it is missing in what there is now. If that cannot be read or
+/// noted, it is called unsaved for a day.
+pub(super) async fn count_as_saved(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) {
+    if let Err(error) = all_that_is_there(shop, visit, attempt).await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "which text is saved by now could not be noted");
+    }
+}
+
+async fn all_that_is_there(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Result<(), Refusal> {
+    let (no, is_note) = (attempt.no, attempt.what.kind() == Kind::Note);
+    let Ok(form) = attempt.fields.text("form_id").parse() else { return Ok(()) };
+    let is_of = |text: &UnsavedText| {
+        let kind = What::from_code(&text.what).map(What::kind);
+        text.about == no.as_str() && kind.is_some_and(|kind| (kind == Kind::Note) == is_note)
+    };
+    for text in shop.unsaved(&visit.member).await?.into_iter().filter(is_of) {
+        let is_there = if is_note {
+            let note = shop.noted(&visit.member, no).await?.note;
+            let kept = own(shop, visit, no, &text, None).await?;
+            note.zip(kept).is_some_and(|(note, kept)| note.text() == kept.text("text").trim())
+        } else {
+            let now = shop.order(&visit.member, no).await?.order;
+            own(shop, visit, no, &text, Some(&now)).await?.is_some_and(|own| own.says_nothing_new(&now))
+        };
+        if is_there {
+            shop.move_text(&visit.member, no, text.form, Some(form)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The beginning of a text, in one line.

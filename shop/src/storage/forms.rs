@@ -17,6 +17,8 @@ pub(crate) struct KeptRow {
     pub(crate) fields: String,
     /// Seconds since 1970.
     pub(crate) kept_at: i64,
+    /// Whether its form was saved since. Not when it is kept.
+    pub(crate) saved: bool,
 }
 
 /// Kept text that is not saved.
@@ -73,7 +75,7 @@ const DROP_OLDEST: &str = "
 /// # Errors
 /// [`Error::Database`] when the database failed; nothing was kept.
 pub(crate) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Result<(), Error> {
-    let KeptRow { id, member, about, what, form, fields, kept_at } = form;
+    let KeptRow { id, member, about, what, form, fields, kept_at, .. } = form;
     let insert = "insert into kept_form (id, member, about, what, form, fields, kept_at) values (?, ?, ?, ?, ?, ?, ?)";
     let mut tx = db.begin().await?;
     execute!(db, tx, insert, (id, member, about, what, form, fields, kept_at))?;
@@ -91,7 +93,7 @@ pub(crate) async fn kept_form(
     member: &str,
     since: i64,
 ) -> Result<Option<KeptRow>, DatabaseError> {
-    let text = "select id, member, about, what, form, fields, kept_at from kept_form
+    let text = "select id, member, about, what, form, fields, kept_at, saved from kept_form
                  where id = ? and member = ? and kept_at > ?";
     read!(db, fetch_optional, text, (id, member, since))
 }

@@ -53,6 +53,10 @@ pub struct Kept {
     pub fields: Vec<(String, String)>,
     /// Whether it has text of the person that is not saved: a button has none, nor has a form in which nothing was typed.
     pub has_text: bool,
+    /// When it was sent; `None`: just now.
+    pub at: Option<Timestamp>,
+    /// Whether its form was saved since.
+    pub is_saved: bool,
 }
 
 impl Kept {
@@ -72,7 +76,8 @@ impl Kept {
         let mut fields: Vec<(String, String)> = serde_json::from_str(&row.fields).ok()?;
         let has_text = row.form.is_some();
         fields.extend(row.form.map(|form| ("text-of".to_owned(), form)));
-        Some(Kept { fields, what: row.what, has_text })
+        let at = Timestamp::from_second(row.kept_at).ok();
+        Some(Kept { fields, what: row.what, has_text, at, is_saved: row.saved })
     }
 }
 
@@ -149,7 +154,8 @@ impl Shop {
             what: kept.what.clone(),
             form: kept.form().map(|form| form.to_string()),
             fields,
-            kept_at: now(),
+            kept_at: kept.at.map_or_else(now, Timestamp::as_second),
+            saved: false,
         };
         // Anybody can send refused forms as fast as they like, so nothing of one may stay beyond the few that are kept.
         storage::keep_form(&self.unresolved, &row, MOST_KEPT).await?;

@@ -107,6 +107,13 @@ impl Server {
         tx.commit().await.unwrap();
     }
 
+    /// A member, as the shop knows them.
+    pub async fn member(&self, login: &str) -> Member {
+        let members = Repository::<Member>::new(&self.db);
+        let mut tx = self.db.begin().await.unwrap();
+        members.find(&mut tx, &MemberId::new(login).unwrap(), LockMode::Optimistic).await.unwrap().unwrap().into_inner()
+    }
+
     /// An operator becomes a customer, with the same sessions.
     pub async fn becomes_a_customer(&self, login: &str) {
         let members = Repository::<Member>::new(&self.db);

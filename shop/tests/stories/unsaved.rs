@@ -1,7 +1,10 @@
 //! Text that is not saved. Drafts of forms that are gone: the page that says so has a box for them, which the script fills. And text that
 //! was refused: the next form of its kind offers it, also without scripts.
 
+use jiff::Timestamp;
 use scraper::{Html, Selector};
+use shop::domain::OrderNo;
+use shop::use_cases::Kept;
 
 use super::support::{Browser, Form, ORDER, Page, Server, order_path};
 
@@ -160,4 +163,62 @@ async fn who_leaves_a_form_is_not_told_of_an_earlier_save() {
     assert_eq!(status, 200);
     let left = minji.submit(minji.get(SHIPPING).await.form("/orders/2026-000300/leave")).await;
     assert!(!left.is(200).html.contains("Saved."), "{}", left.text());
+}
+
+#[tokio::test]
+async fn text_that_was_saved_elsewhere_is_not_put_into_a_form_again() {
+    let server = Server::start().await;
+    let (here, there) = (server.sign_in("minji").await, server.sign_in("minji").await);
+    let refused = here.get(SHIPPING).await.form(SHIPPING).with("message", "Ring twice");
+    let refused = here.submit(refused.with("address.postal_code", "")).await;
+    let (_, put_back, _) = offered(&there.get(SHIPPING).await).expect("an offer");
+    here.submit(refused.form(SHIPPING).with("address.postal_code", "06236")).await.is(200);
+    assert_eq!(there.submit(put_back).await.state(), "OE-20");
+    assert!(!there.open(ORDER).await.text().contains("was not saved"));
+}
+
+#[tokio::test]
+async fn refused_text_of_which_nothing_is_missing_is_not_called_unsaved() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    for (kind, save, field) in
+        [(SHIPPING, SHIPPING, "message"), (EDIT, SAVE, "message"), (NOTE, "/orders/2026-000300/note/save", "text")]
+    {
+        let text = format!("As typed at {kind}");
+        let form = opens(&park, kind).await;
+        let theirs = if kind == NOTE { server.sign_in("olivia").await } else { minji.clone() };
+        closes(&park, &form).await;
+        let other = opens(&theirs, kind).await;
+        theirs.submit(other.form(save).with(field, "Of somebody else")).await.is(200);
+        park.submit(form.form(save).with(field, &text)).await.is(409);
+        park.open(ORDER).await.says("was not saved: ");
+        let other = opens(&park, kind).await;
+        assert!(offered(&other).is_some_and(|(said, ..)| said.contains(&text)), "{kind}");
+        park.submit(other.form(save).with(field, &text)).await.is(200);
+        assert!(!park.open(ORDER).await.text().contains("was not saved"), "{kind}");
+        assert!(offered(&looks(&park, kind).await).is_none(), "{kind}");
+    }
+    // Of the rest, only that is named.
+    let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "Ring twice").with("address.postal_code", "");
+    park.submit(form).await.is(422);
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "Ring twice")).await.is(200);
+    let (said, ..) = offered(&park.get(SHIPPING).await).expect("the rest");
+    assert!(said.contains("Postal code: (empty)") && !said.contains("Ring twice"), "{said}");
+}
+
+#[tokio::test]
+async fn text_that_is_put_back_was_sent_when_it_was() {
+    let mut opened = None;
+    let server = Server::start_as(|shop| opened.insert(shop).clone()).await;
+    let shop = opened.expect("a shop");
+    let minji = server.sign_in("minji").await;
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "Ring twice").with("address.postal_code", "");
+    let (member, no) = (server.member("minji").await, OrderNo::new(ORDER).unwrap());
+    let at = Some(Timestamp::from_second(Timestamp::now().as_second() - 600).unwrap());
+    let kept = Kept { what: "change-shipping".into(), fields: form.fields, has_text: true, at, is_saved: false };
+    shop.keep(&member, &no, &kept).await.unwrap();
+    let (_, put_back, _) = offered(&minji.get(SHIPPING).await).expect("an offer");
+    minji.submit(put_back).await;
+    let times: Vec<_> = shop.unsaved(&member).await.unwrap().into_iter().map(|text| Some(text.at)).collect();
+    assert_eq!(times, [at, at]);
 }
