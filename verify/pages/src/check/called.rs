@@ -1,12 +1,17 @@
 //! P7: what the page of an order calls unsaved is unsaved.
 //!
-//! A browser whose processes are killed while it sends a text may have forgotten that: browsers write to the disk with a delay.
+//! A browser whose processes are killed may come back with the storage of before it sent a text: Chromium writes to the disk with a delay, and
+//! not more often than it likes. It was seen to come back with drafts that were gone for 36 s.
+
+use std::time::Duration;
 
 use super::super::evidence::Evidence;
 use super::super::history::{Event, What};
 use super::super::marker::Marker;
 use super::Violation;
-use super::kept::STORED;
+
+/// The oldest storage with which a killed browser may come back.
+const WRITTEN: Duration = Duration::from_secs(60);
 
 pub(super) const NAME: &str = "P7 called unsaved is so";
 
@@ -31,12 +36,12 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     found
 }
 
-/// Whether it was sent by this browser shortly before that was killed.
+/// Whether it was sent by this browser before that was killed, and perhaps not written that it was.
 fn is_forgotten(events: &[Event], browser: usize, marker: &Marker) -> bool {
     let here = events.iter().filter(|event| event.browser == browser);
     here.clone().filter(|event| event.what == What::Killed).any(|killed| {
         let sends = |event: &&Event| matches!(&event.what, What::Sent { markers, .. } if markers.contains(marker));
-        here.clone().filter(sends).any(|sent| sent.at <= killed.at && killed.at - sent.at < STORED)
+        here.clone().filter(sends).any(|sent| sent.at <= killed.at && killed.at - sent.at < WRITTEN)
     })
 }
 

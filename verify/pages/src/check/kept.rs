@@ -11,7 +11,7 @@ use super::Violation;
 pub(super) const NAME: &str = "P2 typed is kept";
 
 /// A draft is stored with each key. Whether the browser has it when the tab crashes in the same moment is not promised.
-pub(super) const STORED: Duration = Duration::from_millis(1_000);
+const STORED: Duration = Duration::from_millis(1_000);
 
 /// What became of a typed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

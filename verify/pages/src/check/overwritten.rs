@@ -40,7 +40,9 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
 
 /// Whether a form of this person can have made the save, on a version that they had seen.
 fn has_seen(events: &[Event], order: &str, before: &Revision, after: &Revision, version: i64) -> bool {
-    let new: BTreeSet<&Marker> = after.markers.difference(&before.markers).collect();
+    // Text of others that is back was not typed: the author has taken back their own.
+    let is_own = |marker: &&Marker| marker.author == after.by;
+    let new: BTreeSet<&Marker> = after.markers.difference(&before.markers).filter(is_own).collect();
     let mut own = events.iter().enumerate().filter(|(_, event)| event.person == after.by);
     own.any(|(at, event)| {
         let What::Sent { markers, order: to, version: on } = &event.what else { return false };
@@ -113,6 +115,16 @@ mod tests {
         assert_eq!(check(&saved(typed(1))).len(), 1);
         let merged = typed(1).saves("seed", &[]).saves("park", &[&theirs]).saves("minji", &[&theirs, &own]);
         assert_eq!(check(&merged.evidence()), []);
+    }
+
+    #[test]
+    fn text_of_others_that_is_back_was_not_typed() {
+        let (theirs, of_a_third) = (message("park", 1), street("olivia", 1));
+        let (first, second) = (message("minji", 1), street("minji", 2));
+        let story = Story::default().typed(&first, 3).sent("minji", &[&first], 3).taken_back(&first);
+        let story = story.typed(&second, 3).sent("minji", &[&second], 3).saves("seed", &[]).saves("park", &[&theirs]);
+        let story = story.saves("olivia", &[&theirs, &of_a_third]).saves("minji", &[&first, &of_a_third]);
+        assert_eq!(check(&story.saves("minji", &[&theirs, &second]).evidence()), []);
     }
 
     #[test]
