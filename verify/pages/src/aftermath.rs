@@ -145,7 +145,8 @@ impl Script {
         Ok(())
     }
 
-    /// Puts one draft after the other into the form, until all of these texts were there, or none is offered any more.
+    /// Puts one draft after the other into the form, and then one refused text after the other, until all of these texts were there, or none is
+    /// offered any more.
     async fn restores_drafts(&mut self, form: &Form, markers: &BTreeSet<Marker>) -> Result<()> {
         for _ in 0..DRAFTS {
             let Some(mut page) = self.opens_form(form).await? else { return Ok(()) };
@@ -159,11 +160,26 @@ impl Script {
             // So that the next one is offered.
             self.visitor.forgets_the_draft().await?;
             self.visitor.goes_away().await?;
-            if is_last || markers.is_subset(&self.offered()) {
+            if markers.is_subset(&self.offered()) || (is_last && !self.puts_back(form).await?) {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Puts the refused text into the form that is offered, and drops it, so that the next one is offered. Returns whether there was any.
+    async fn puts_back(&mut self, form: &Form) -> Result<bool> {
+        for control in [Control::PutBack, Control::DropSent] {
+            let Some(page) = self.opens_form(form).await? else { return Ok(false) };
+            if !page.controls.contains(&control) {
+                return Ok(false);
+            }
+            self.visitor.presses(control).await?;
+            let page = self.sees_more_than(&page).await;
+            self.is_offered(&page, Place::KeptPage);
+            self.visitor.goes_away().await?;
+        }
+        Ok(true)
     }
 
     /// The form, with the offer of a draft if there is one; none if it cannot be opened.

@@ -260,6 +260,10 @@ impl Script {
     }
 
     fn sends(&mut self, page: &Page) {
+        // What is typed while a save has no answer is sent with the next one.
+        if page.mode == "saving" {
+            return;
+        }
         let markers = page.own(&self.visitor.person);
         // On a comparison, the others are those for which the other side is chosen.
         let given_up: BTreeSet<Marker> =
