@@ -108,9 +108,9 @@ export function followSent(place) {
 	const ask = async () => (place.hidden ||= Boolean((await request(question, "saved")).saved));
 	addEventListener("storage", ({ key }) => key === SAVED && ask());
 	addEventListener(NEWS, ask);
-	discard?.addEventListener("click", (event) => {
+	discard?.addEventListener("click", async (event) => {
 		event.preventDefault();
-		tell(address, { form_id: form });
+		await tell(address, { form_id: form });
 		place.querySelector("[data-tenure-sent-text]").textContent = textDropped;
 		discard.hidden = true;
 		place.querySelector("button").focus(); // The pressed button is gone.

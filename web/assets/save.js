@@ -83,11 +83,13 @@ export function saveFrom(element, lease, text) {
 		lease.saving(submitter?.dataset.textSaving ?? lease.text.textSaving);
 		const { answer, sent, isNewer, isUnknown } = await deliver(submitter, how, signal);
 		const isNext = answer?.next && answer.done && isNewer();
+		// Its page cannot become the next form: typed on, it stays the form that was saved, until the person goes on from there.
+		const stays = isNext && !answer.version && answer.again;
 		// From here on what is typed is the next change, also while the next page loads: that one offers it. What differs without having been
 		// typed is no change.
-		if (answer?.next && answer.done) text.rebase(isNext ? sent : values(form), answer.version);
+		if (answer?.next && answer.done && !stays) text.rebase(isNext ? sent : values(form), answer.version);
 		// Saved, and edited further. Without its new version the rest is a draft, which the next page offers.
-		if (answer?.next && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
+		if (answer?.next && !stays && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
 			if (!answer.done) text.refused(true);
 			lease.leave();
 			return go(answer.next);
@@ -99,6 +101,7 @@ export function saveFrom(element, lease, text) {
 		text.wait(false);
 		if (!isNext && !isUnknown) text.refused();
 		if (signal.reason === LEFT) return;
+		if (stays) return lease.goOn(lease.text.textMore);
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;
 		const failed = answer?.status === 401 ? textFreeSignedOut : textFailed;
 		// Who is not signed in any more learns nothing of the tries before.

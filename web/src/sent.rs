@@ -29,18 +29,22 @@ pub struct Sent {
     /// is their next change; without it the page is left, and that text is a draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// Without a version: whether the form goes on from its save if it is sent again with other text. Then its page stays as it is, too, if its
+    /// person typed meanwhile.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
 }
 
 impl Sent {
     /// The form succeeded.
     pub fn done(next: impl Into<String>) -> Self {
-        Sent { next: next.into(), done: true, version: None }
+        Sent { next: next.into(), done: true, version: None, again: false }
     }
 
     /// The form was refused: the next page says why, and contains the typed text, which the server keeps from now on. A server that cannot keep
     /// it answers with a [`Problem`](crate::problem::Problem): then the page stays, and has the text.
     pub fn refused(next: impl Into<String>) -> Self {
-        Sent { next: next.into(), done: false, version: None }
+        Sent { next: next.into(), done: false, version: None, again: false }
     }
 
     /// As the sender expects it: see [`is_script`].

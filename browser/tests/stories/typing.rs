@@ -287,18 +287,37 @@ async fn an_edit_form_goes_on_after_its_save_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_typed_while_rows_are_saved_is_kept_as_a_draft() {
-    let story = Story::begin().await;
-    let park = story.person("park").await;
-    park.edits_the_order().await;
-    park.types("[name=new-product]", "Tea").await;
-    park.types("[name=new-price]", "9000").await;
-    park.types("[name=new-quantity]", "1").await;
-    saves_on_a_slow_line(&park).await;
-    writes(&park, "saving").await;
-    is_answered(&park).await;
-    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
-    assert_eq!((story.order().await.lines().last().expect("a line").product(), park.drafts().await), ("Tea", 1));
+async fn form_whose_rows_are_saved_stays_while_somebody_types() {
+    for goes_on in ["again", "save"] {
+        let story = Story::begin().await;
+        let park = story.person("park").await;
+        park.edits_the_order().await;
+        park.types("[name=new-product]", "Tea").await;
+        park.types("[name=new-price]", "9000").await;
+        park.types("[name=new-quantity]", "1").await;
+        saves_on_a_slow_line(&park).await;
+        writes(&park, "saving").await;
+        is_answered(&park).await;
+        park.waits_until(
+            "document.querySelector('[data-tenure-status]').textContent.includes('after that is not saved yet')",
+        )
+        .await;
+        assert_eq!((story.order().await.lines().last().expect("a line").product(), park.drafts().await), ("Tea", 1));
+        assert!(park.value(MESSAGE).await.ends_with(WRITTEN));
+        park.finds::<()>("(window.fetch = window.send, null)").await;
+        // By the button that its state has then, or before that is known.
+        if goes_on == "again" {
+            park.sees("#edit[data-tenure-state=saved]").await;
+            park.clicks("[data-tenure-action=again]").await;
+            let is_open = "location.search.includes('kept') && document.querySelector('#edit[data-tenure-state=held]')";
+            park.waits_until(is_open).await;
+            assert!(park.value(MESSAGE).await.ends_with(WRITTEN));
+        }
+        saves(&park).await;
+        assert!(park.reads("dd.typed").await.ends_with(WRITTEN), "{goes_on}");
+        assert_eq!(story.order().await.lines().iter().filter(|line| line.product() == "Tea").count(), 1, "{goes_on}");
+        assert!(!park.reads("main").await.contains("not save"), "{goes_on}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

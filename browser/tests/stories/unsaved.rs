@@ -676,3 +676,15 @@ async fn text_that_comes_back_with_back_is_not_offered_beside_the_form() {
     let shown = "[...document.querySelectorAll('[data-tenure-draft], [data-tenure-sent]')].filter((place) => place.checkVisibility()).length";
     assert_eq!(minji.finds::<u32>(shown).await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_is_not_called_dropped_before_the_shop_knows() {
+    let story = Story::begin().await;
+    let minji = refused_and_opened_again(&story, "Ring twice").await;
+    minji.is_online(false).await;
+    minji.clicks("[data-tenure-sent-discard]").await;
+    assert!(minji.reads("[data-tenure-sent]").await.contains("was not saved"));
+    minji.is_online(true).await;
+    minji.waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')").await;
+    assert!(!named_by_the_server(&minji).await);
+}

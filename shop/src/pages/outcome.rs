@@ -143,8 +143,10 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
     let refusal = match done {
         Ok(flash) => {
             unsaved::count_as_saved(shop, &visit, &attempt).await;
-            let sent =
-                Sent { version: next_version(shop, &visit, &attempt).await, ..Sent::done(order_url(attempt.no)) };
+            let version = next_version(shop, &visit, &attempt).await;
+            // Its rows are no longer those of the order. Sent again, they are.
+            let again = attempt.what == What::SaveEdit && version.is_none() && !attempt.fields.has("apply");
+            let sent = Sent { version, again, ..Sent::done(order_url(attempt.no)) };
             let mut response = sent.answer(visit.frame.script);
             flash.leave(&mut response, &order_url(attempt.no));
             return response;
