@@ -112,8 +112,9 @@ export function followSent(place) {
 		event.preventDefault();
 		await tell(address, { form_id: form });
 		place.querySelector("[data-tenure-sent-text]").textContent = textDropped;
+		// The pressed button is gone. Who types by now goes on there.
+		if (document.activeElement === discard) place.querySelector("button").focus();
 		discard.hidden = true;
-		place.querySelector("button").focus(); // The pressed button is gone.
 	});
 }
 

@@ -300,9 +300,10 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	}
 
 	/** Text for a page of its own, which shows it: what is typed here is kept. Returns whether the server keeps it now. */
-	async function send(body) {
+	async function send(body, isOfThisForm) {
 		const own = typed(form);
-		if (own && !isQuiet && !erasedAt) put(apart(own));
+		// The server has what this page was drawn with, until its form is saved.
+		if (own && (isOfThisForm || !isAsRendered(form)) && !isQuiet && !erasedAt) put(apart(own));
 		isQuiet = true;
 		const answer = await post(form, restore, "next", body, AbortSignal.timeout(WAIT_MS));
 		// What is saved meanwhile leads to its own page; the text is still offered.
@@ -320,7 +321,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		const all = { ...draft.base, ...draft.typed, ...forms, "edit-first": ["1"] };
 		const ticked = (list) => list.flat().filter((value) => value !== false);
 		const pairs = Object.entries(all).flatMap(([name, list]) => ticked(list).map((value) => [name, value === true ? "on" : sentAs(value)]));
-		if (await send(() => new URLSearchParams([["csrf", hidden(form, "csrf")], ...pairs]))) remove(draft);
+		const isOfThisForm = ["", form_id()].includes(draft.form_id);
+		if (await send(() => new URLSearchParams([["csrf", hidden(form, "csrf")], ...pairs]), isOfThisForm)) remove(draft);
 	}
 
 	/** What is offered, as it is now: another tab may have typed on. */

@@ -688,3 +688,35 @@ async fn text_is_not_called_dropped_before_the_shop_knows() {
     minji.waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')").await;
     assert!(!named_by_the_server(&minji).await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_text_in_whose_place_a_draft_is_put_is_named_once() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.goes_to(SHIPPING).await;
+    park.goes_to(SHIPPING).await;
+    park.types("[name='address.line2']", "Theirs").await;
+    super::saves(&park).await;
+    minji.types("[name='address.line2']", "Third floor").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("#conflict").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.goes_to(SHIPPING).await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    super::puts_back_what_was_sent(&minji).await;
+    assert_eq!(minji.value("[name='address.line2']").await, "Third floor");
+    let before: f64 = minji.finds("performance.timeOrigin").await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    let is_there = "document.querySelector('form[data-tenure-state]')";
+    minji.waits_until(&format!("performance.timeOrigin > {before} && {is_there}")).await;
+    assert_eq!(minji.value("[name=message]").await, "Ring twice");
+    super::saves(&minji).await;
+    for page in [format!("/orders/{ORDER}"), SHIPPING.to_owned()] {
+        minji.goes_to(&page).await;
+        minji.sees("main[data-live=on], form[data-tenure-state]").await;
+        let named = "[...document.querySelectorAll('[data-tenure-draft], [data-tenure-draft-of], [data-tenure-sent]')]
+            .filter((place) => place.checkVisibility() && place.innerText.includes('Third floor')).length";
+        assert_eq!(minji.finds::<u32>(named).await, 1, "{page}");
+    }
+}
