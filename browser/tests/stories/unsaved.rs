@@ -530,7 +530,7 @@ async fn text_that_was_taken_back_whole_is_not_called_unsaved() {
     minji.goes_to(&format!("/orders/{ORDER}")).await;
     let named = "[...document.querySelectorAll('[data-tenure-draft-of], [data-tenure-sent]')].filter((place) => place.checkVisibility()).map((place) => place.innerText)";
     let named: Vec<String> = minji.finds(named).await;
-    assert!(named.len() == 1 && named[0].contains("What you sent at"), "{named:?}");
+    assert!(named.len() == 1 && named[0].contains("Your text of"), "{named:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

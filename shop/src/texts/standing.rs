@@ -139,8 +139,8 @@ texts! {
     unsaved_copied: "Copied.", "복사했습니다.";
     unsaved_discarded: "Discarded.", "버렸습니다.";
     refused_before(time, text):
-        "What you sent at {time} was not saved: {text}",
-        "{time}에 보낸 내용은 저장되지 않았습니다. {text}";
+        "Your text of {time} was not saved: {text}",
+        "{time}의 내용은 저장되지 않았습니다. {text}";
     refused_dropped(text): "You dropped this: {text}", "버린 내용입니다. {text}";
     refused_see: "See it", "내용 보기";
     draft_restore: "Put it into the form", "양식에 다시 채우기";

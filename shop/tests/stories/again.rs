@@ -208,20 +208,20 @@ async fn dropped_text_is_named_nowhere() {
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "mine");
     minji.submit(form.clone().with("address.postal_code", "")).await.is(422);
     let page = minji.get(&order).await;
-    page.says("What you sent at");
+    page.says("Your text of");
     let drop = page.form(&format!("{order}/text"));
     park.submit(drop.clone().with("csrf", park.get(&order).await.form("/sign-out").value("csrf"))).await.is(200);
-    minji.get(&order).await.says("What you sent at");
+    minji.get(&order).await.says("Your text of");
     let dropped = minji.submit(drop).await;
-    assert!(dropped.is(200).html.contains("Discarded.") && !dropped.html.contains("What you sent at"));
+    assert!(dropped.is(200).html.contains("Discarded.") && !dropped.html.contains("Your text of"));
 
     // Put into a form again, it is named, and saved with that.
     let next = minji.get(SHIPPING).await.form(SHIPPING).with("message", "mine");
     let moved = Form { action: format!("{order}/text"), ..form.clone() }.with("next-form", next.value("form_id"));
     minji.submit(moved).await.is(200);
-    minji.get(&order).await.says("What you sent at");
+    minji.get(&order).await.says("Your text of");
     minji.submit(next).await.is(200);
-    assert!(!minji.get(&order).await.html.contains("What you sent at"));
+    assert!(!minji.get(&order).await.html.contains("Your text of"));
 
     // Also what it went on from: a comparison that was edited first.
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "mine again");
@@ -230,7 +230,7 @@ async fn dropped_text_is_named_nowhere() {
     let first = minji.submit(conflict.is(409).press(SHIPPING, "edit-first")).await;
     let refused = minji.submit(first.form(SHIPPING).with("address.postal_code", "")).await;
     minji.submit(refused.is(422).form(&leave)).await.is(200);
-    assert!(!minji.get(&order).await.html.contains("What you sent at"));
+    assert!(!minji.get(&order).await.html.contains("Your text of"));
     assert!(!minji.get("/orders?only=drafts").await.html.contains(ORDER));
 }
 
@@ -246,10 +246,10 @@ async fn each_refused_text_is_named_until_it_is_saved() {
     let (one, two) = (one.await, two.await);
     let order = format!("/orders/{ORDER}");
     minji.submit(two).await.is(200);
-    minji.get(&order).await.says("What you sent at");
+    minji.get(&order).await.says("Your text of");
     let conflict = minji.submit(one).await;
     minji.submit(conflict.is(409).press(SHIPPING, "both")).await.is(200);
-    assert!(!minji.get(&order).await.html.contains("What you sent at"));
+    assert!(!minji.get(&order).await.html.contains("Your text of"));
     assert_eq!(server.order(ORDER).await.0.shipping().message(), "one");
 }
 

@@ -119,10 +119,10 @@ async fn text_of_an_ended_form_is_dropped_with_the_form_in_which_it_went_on() {
     let refused = minji.submit(form.with("address.postal_code", "")).await;
     begin(&minji, &refused.is(422).form(SHIPPING)).await;
     park.submit(park.get("/locks").await.form("/locks/break").with("reason", "지금 포장합니다")).await.is(200);
-    minji.get("/orders/2026-000300").await.says("What you sent at");
+    minji.get("/orders/2026-000300").await.says("Your text of");
     let reloaded = minji.get(&refused.path).await;
     let left = minji.submit(reloaded.is(422).form(LEAVE)).await;
-    assert!(!left.is(200).html.contains("What you sent at"));
+    assert!(!left.is(200).html.contains("Your text of"));
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ async fn an_operator_ends_a_forgotten_lease_and_its_holder_reads_why() {
     let end = console.form("/locks/break");
     park.submit(end.clone().with("reason", " ")).await.is(422);
     // That was no text of the order: its page has nothing to give back.
-    assert!(!park.get("/orders/2026-000300").await.is(200).html.contains("What you sent at"));
+    assert!(!park.get("/orders/2026-000300").await.is(200).html.contains("Your text of"));
     park.submit(end.with("reason", "고객이 전화로 요청")).await.is(200);
     let refused = minji.submit(editing).await;
     refused.is(410).says("박서연").says("고객이 전화로 요청").says("kept");
