@@ -619,7 +619,7 @@ async fn refused_text_is_offered_once_and_above_each_form() {
             park.sees("main[data-state=OE-17]").await;
             assert_eq!(park.drafts().await, 0, "{form}: the shop keeps it");
             park.closes_this_tab_and_opens_another().await;
-            story.clock.advance(Duration::from_secs(11));
+            story.clock.advance(Duration::from_secs(400));
             opens(&park, form).await;
             let offer = park.reads("[data-tenure-sent]").await;
             assert!(offer.contains(said) && offer.contains(&format!("In the {form}")), "{form}: {offer}");
@@ -633,7 +633,7 @@ async fn refused_text_is_offered_once_and_above_each_form() {
             let named = "[...document.querySelectorAll('[data-tenure-draft-of], [data-tenure-sent]')].filter((place) => place.checkVisibility()).length";
             assert_eq!(park.finds::<u32>(named).await, 1, "{form}");
             park.finds::<()>("(localStorage.clear(), null)").await;
-            story.clock.advance(Duration::from_secs(11));
+            story.clock.advance(Duration::from_secs(400));
         }
     }
 }
