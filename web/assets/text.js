@@ -148,8 +148,10 @@ export function beginning(draft) {
 /** All drafts of a person; of all, if nobody is named. */
 const draftsOf = (person) => drafts().filter((draft) => !person || draft.person === person);
 
+const hasText = (draft) => draft.dropped || isOther(draft);
+
 /** Those with text other than before, also what was dropped. */
-export const textsOf = (person) => draftsOf(person).filter((draft) => draft.dropped || isOther(draft));
+export const textsOf = (person) => draftsOf(person).filter(hasText);
 
 /** Those that are not dropped. */
 export const openOf = (person) => textsOf(person).filter((draft) => !draft.dropped);
@@ -367,7 +369,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 			each(form, read(form, base), write);
 			unsay();
 		}
-		const open = others.filter((draft) => !isShown(draft) && (draft.dropped || isOther(draft)));
+		const open = others.filter((draft) => !isShown(draft) && hasText(draft));
 		for (const draft of others.filter(isShown)) {
 			typedAt = Math.min(typedAt, draft.at);
 			remove(draft);

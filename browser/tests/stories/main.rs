@@ -13,6 +13,7 @@ mod live;
 mod looks;
 mod losing;
 mod merging;
+mod offered;
 mod saving;
 mod staying;
 mod stock;

@@ -139,10 +139,13 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let applies = !has_mine || rows.iter().any(Row::applies);
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none() && !is_emptied);
     let savers = savers(conflict, if is_note { &[] } else { &view.changes });
-    let mut said = said(&frame, conflict, state, &savers, has_mine, is_note, both.is_some());
-    if is_done {
-        said.retain(|line| line.plain() != t.nothing_lost_command());
-    }
+    let own = match (has_mine, both.is_some()) {
+        (_, true) => Own::Fits,
+        (true, false) => Own::Text,
+        (false, false) if is_done => Own::Done,
+        (false, false) => Own::Command,
+    };
+    let mut said = said(&frame, conflict, state, &savers, is_note, own);
     if is_emptied && rule.is_none() {
         said.push(t.both_leave_nothing().into());
     }
@@ -278,15 +281,27 @@ fn state(
     }
 }
 
+/// What the person's own change is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Own {
+    /// A command.
+    Command,
+    /// A command of which nothing is left to do.
+    Done,
+    /// Text.
+    Text,
+    /// Text that fits beside the other change: both can be saved.
+    Fits,
+}
+
 /// Author, change and time; that nothing is lost; the consequence here.
 fn said(
     frame: &Frame,
     conflict: &VersionConflict,
     state: &str,
     savers: &[Owner],
-    has_mine: bool,
     is_note: bool,
-    both_fit: bool,
+    own: Own,
 ) -> Vec<Html> {
     let t = frame.t;
     let is_me = |change: &Change| change.by.as_ref().is_some_and(|by| frame.is_me(by));
@@ -301,13 +316,17 @@ fn said(
     said.extend((state == "CP-11").then(|| t.yourself_elsewhere().into()));
     said.extend((!names.is_empty()).then(|| t.also_by(t.names(&names))));
     said.extend((!mine.is_empty()).then(|| t.also_by_you().into()));
-    if both_fit {
-        said.push(t.both_fit().into());
-        return said;
+    match own {
+        Own::Fits => {
+            said.push(t.both_fit().into());
+            return said;
+        }
+        Own::Text => said.push(t.nothing_lost().into()),
+        Own::Command => said.push(t.nothing_lost_command().into()),
+        Own::Done => {}
     }
-    said.push(if has_mine { t.nothing_lost() } else { t.nothing_lost_command() }.into());
     let third = match state {
-        "CP-1" if has_mine => Some(t.disjoint()),
+        "CP-1" if own == Own::Text => Some(t.disjoint()),
         "CP-2" => Some(t.overlap()),
         "CP-6" if is_note => Some(t.note_opened_unknown()),
         "CP-6" => Some(t.opened_unknown()),

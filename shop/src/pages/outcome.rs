@@ -142,7 +142,10 @@ pub(super) async fn settled(
 pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Result<Flash, Refusal>) -> Response {
     let refusal = match done {
         Ok(flash) => {
-            unsaved::count_as_saved(shop, &visit, &attempt).await;
+            // A command saves no text.
+            if attempt.what.has_text() {
+                unsaved::count_as_saved(shop, &visit, &attempt).await;
+            }
             let version = next_version(shop, &visit, &attempt).await;
             // Its rows are no longer those of the order. Sent again, they are.
             let again = attempt.what == What::SaveEdit && version.is_none() && !attempt.fields.has("apply");

@@ -76,6 +76,19 @@ impl What {
         Self::CODES.iter().find(|(_, own)| *own == code).map(|(what, _)| *what)
     }
 
+    /// The end of the address to which such a form is sent.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            What::ChangeShipping => "shipping",
+            What::StartShipping => "start-shipping",
+            What::Cancel => "cancel",
+            What::OpenEdit => "edit",
+            What::SaveEdit => "edit/save",
+            What::OpenNote => "note/edit",
+            What::SaveNote => "note/save",
+        }
+    }
+
     /// The form in which its text is typed.
     pub(super) fn kind(self) -> Kind {
         match self {
@@ -94,16 +107,7 @@ impl What {
 impl Attempt<'_> {
     /// The address to which the form was sent.
     pub(super) fn action(&self) -> String {
-        let path = match self.what {
-            What::ChangeShipping => "shipping",
-            What::StartShipping => "start-shipping",
-            What::Cancel => "cancel",
-            What::OpenEdit => "edit",
-            What::SaveEdit => "edit/save",
-            What::OpenNote => "note/edit",
-            What::SaveNote => "note/save",
-        };
-        format!("{}/{path}", order_url(self.no))
+        format!("{}/{}", order_url(self.no), self.what.path())
     }
 
     /// Hidden fields that carry the typed text to the next page: a reference to the kept form, or else the text itself.

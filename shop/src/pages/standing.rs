@@ -11,6 +11,7 @@ use tenure_web::verdict::{Moved, Saving, Verdict};
 
 use super::frame::Frame;
 use super::order_url;
+use super::refusal::What;
 use crate::domain::{OrderError, OrderNo, OrderState};
 use crate::texts::Html;
 use crate::use_cases;
@@ -47,10 +48,11 @@ impl Kind {
     /// The end of the address to which text is posted that is to go on in such a form.
     pub(crate) fn restore(self) -> &'static str {
         match self {
-            Kind::Shipping | Kind::Comparison => "shipping",
-            Kind::Edit => "edit",
-            Kind::Note => "note/edit",
+            Kind::Shipping | Kind::Comparison => What::ChangeShipping,
+            Kind::Edit => What::OpenEdit,
+            Kind::Note => What::OpenNote,
         }
+        .path()
     }
 
     /// Whether its lock keeps others away.

@@ -54,10 +54,8 @@ impl Offered {
         if !attempt.fields.is_blank() {
             return Ok(None);
         }
-        let (no, kind) = (attempt.no, attempt.what.kind());
-        let is_of = |text: &UnsavedText| {
-            text.about == no.as_str() && What::from_code(&text.what).is_some_and(|what| what.kind() == kind)
-        };
+        let no = attempt.no;
+        let is_of = |text: &UnsavedText| is_about(text, no, |kind| kind == attempt.what.kind());
         let texts = shop.offered(&visit.member).await?.into_iter().filter(is_of);
         Offered::read(shop, visit, no, texts.min_by_key(|text| text.is_dropped), now).await
     }
@@ -67,9 +65,9 @@ impl Offered {
     /// # Errors
     /// As [`above`](Self::above).
     pub(super) async fn of(shop: &Shop, visit: &Visit, now: &Order) -> Result<Option<Offered>, Refusal> {
-        let texts = shop.unsaved(&visit.member).await?.into_iter();
-        let text = texts.into_iter().find(|text| text.about == now.no().as_str());
-        Offered::read(shop, visit, now.no(), text, Some(now)).await
+        let (no, texts) = (now.no(), shop.unsaved(&visit.member).await?);
+        let text = texts.into_iter().find(|text| is_about(text, no, |_| true));
+        Offered::read(shop, visit, no, text, Some(now)).await
     }
 
     async fn read(
@@ -91,6 +89,11 @@ impl Offered {
         };
         Ok(Some(Offered { text, said, dropped }))
     }
+}
+
+/// Whether it is about this order, in such a form.
+fn is_about(text: &UnsavedText, no: &OrderNo, is_meant: impl Fn(Kind) -> bool) -> bool {
+    text.about == no.as_str() && What::from_code(&text.what).is_some_and(|what| is_meant(what.kind()))
 }
 
 /// What of it is the person's own, and not in the order of now; `None` if it is not kept any more.
@@ -120,18 +123,20 @@ pub(super) async fn count_as_saved(shop: &Shop, visit: &Visit, attempt: &Attempt
 async fn all_that_is_there(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Result<(), Refusal> {
     let (no, is_note) = (attempt.no, attempt.what.kind() == Kind::Note);
     let Ok(form) = attempt.fields.text("form_id").parse() else { return Ok(()) };
-    let is_of = |text: &UnsavedText| {
-        let kind = What::from_code(&text.what).map(What::kind);
-        text.about == no.as_str() && kind.is_some_and(|kind| (kind == Kind::Note) == is_note)
+    let is_of = |text: &UnsavedText| is_about(text, no, |kind| (kind == Kind::Note) == is_note);
+    let texts: Vec<_> = shop.unsaved(&visit.member).await?.into_iter().filter(is_of).collect();
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let (order, note) = match is_note {
+        true => (None, shop.noted(&visit.member, no).await?.note),
+        false => (Some(shop.order(&visit.member, no).await?.order), None),
     };
-    for text in shop.unsaved(&visit.member).await?.into_iter().filter(is_of) {
-        let is_there = if is_note {
-            let note = shop.noted(&visit.member, no).await?.note;
-            let kept = own(shop, visit, no, &text, None).await?;
-            note.zip(kept).is_some_and(|(note, kept)| note.text() == kept.text("text").trim())
-        } else {
-            let now = shop.order(&visit.member, no).await?.order;
-            own(shop, visit, no, &text, Some(&now)).await?.is_some_and(|own| own.says_nothing_new(&now))
+    for text in texts {
+        let Some(own) = own(shop, visit, no, &text, order.as_deref()).await? else { continue };
+        let is_there = match &order {
+            Some(order) => own.says_nothing_new(order),
+            None => note.as_ref().is_some_and(|note| note.text() == own.text("text").trim()),
         };
         if is_there {
             shop.move_text(&visit.member, no, text.form, Some(form)).await?;

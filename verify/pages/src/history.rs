@@ -95,19 +95,18 @@ impl Recorder {
 
     /// The texts that were typed in this browser so far.
     pub(super) fn typed_in(&self, browser: usize) -> BTreeSet<Marker> {
-        let events = self.locked();
-        let typed = events.iter().filter(|event| event.browser == browser).filter_map(|event| match &event.what {
-            What::Typed { marker, .. } => Some(marker.clone()),
-            _ => None,
-        });
-        typed.collect()
+        self.typed(|event, _| event.browser == browser)
     }
 
     /// The texts of this person so far, in any browser.
     pub(super) fn typed_by(&self, person: &str) -> BTreeSet<Marker> {
+        self.typed(|_, marker| marker.author == person)
+    }
+
+    fn typed(&self, is_meant: impl Fn(&Event, &Marker) -> bool) -> BTreeSet<Marker> {
         let events = self.locked();
         let typed = events.iter().filter_map(|event| match &event.what {
-            What::Typed { marker, .. } if marker.author == person => Some(marker.clone()),
+            What::Typed { marker, .. } if is_meant(event, marker) => Some(marker.clone()),
             _ => None,
         });
         typed.collect()
