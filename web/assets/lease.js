@@ -108,7 +108,7 @@ export function keepLease(element, onAnswer) {
 		const { status, code } = answer;
 		// The page comes out of the browser's memory, and another person is signed in by now, or nobody: they must not see it.
 		if (isRestored && (status === 401 || code === "other-person")) return location.reload();
-		form.hidden = isRestored = false;
+		main.hidden = isRestored = false;
 		if (status === 200) {
 			onAnswer(sent[1]);
 			hear(answer, sent, idleMs);
@@ -288,7 +288,7 @@ export function keepLease(element, onAnswer) {
 	addEventListener("pageshow", (event) => {
 		if (!event.persisted) return;
 		claim();
-		form.hidden = isRestored = true;
+		main.hidden = isRestored = true;
 		show(isHeld ? "held" : "free");
 		wake(event);
 	});

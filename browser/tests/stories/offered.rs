@@ -237,3 +237,20 @@ async fn refused_text_in_whose_place_a_draft_is_put_is_named_once() {
         assert_eq!(minji.finds::<u32>(named).await, 1, "{page}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn offered_text_is_not_seen_out_of_the_browsers_memory_before_the_shop_says_whose_it_is() {
+    let story = Story::begin().await;
+    let minji = refused_and_opened_again(&story, "Ring twice").await;
+    minji.sees("[data-tenure-sent]").await;
+    let hang = "(window.send = fetch, window.fetch = (url, options) => /beat/.test(url) ? new Promise((go) => (window.arrive = () => go(send(url, options))))
+        : send(url, options), null)";
+    minji.finds::<()>(hang).await;
+    minji.goes_to("/orders").await;
+    minji.goes_back().await;
+    minji.waits_until("window.arrive").await;
+    let is_seen = "document.querySelector('[data-tenure-sent]').checkVisibility()";
+    assert!(!minji.finds::<bool>(is_seen).await);
+    minji.finds::<()>("(arrive(), null)").await;
+    minji.waits_until(is_seen).await;
+}
