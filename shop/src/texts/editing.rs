@@ -32,8 +32,8 @@ texts! {
     price_in_won: "Price in won", "단가(원)";
     add_another: "Add one more", "하나 더 추가";
     your_text_is_back:
-        "The text that you typed is back in the form. It is not saved yet.",
-        "입력하셨던 내용을 양식에 다시 채웠습니다. 아직 저장되지 않았습니다.";
+        "The text that you typed is back in the form. Check it and save.",
+        "입력하셨던 내용을 양식에 다시 채웠습니다. 확인하고 저장해 주세요.";
     moved_since(who):
         "{who} That was after you typed this. Here is what differs.",
         "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같습니다.";

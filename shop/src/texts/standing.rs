@@ -128,7 +128,7 @@ texts! {
     draft_older:
         "You typed this at {time}, on another version, and did not save it: {text}. Before it is saved, you see what is different.",
         "{time}에 다른 버전에서 입력하고 저장하지 않은 내용이 있습니다. {text} (저장되기 전에 다른 점을 보여 드립니다.)";
-    draft_back: "What you typed at {time} is back in the form. It is not saved yet.", "{time}에 입력한 내용을 다시 채웠습니다. 아직 저장되지 않았습니다.";
+    draft_back: "What you typed at {time} is back in the form. Check it and save.", "{time}에 입력한 내용을 다시 채웠습니다. 확인하고 저장해 주세요.";
     draft_replaced:
         "That text is in the form now. The text that it replaced, typed at {time}, is kept: {text}",
         "다시 채웠습니다. 그 자리에 있던 내용({time} 입력)은 보관되어 있습니다. {text}";
