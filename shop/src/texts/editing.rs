@@ -64,8 +64,8 @@ texts! {
         "저장하지 않았습니다. 입력한 내용은 이 페이지에 남아 있으며, [다시 시도]를 누르면 다시 보냅니다.";
     move_consequence:
         "Moving ends the editing there. If that page is still open, what was typed there stays there, to be copied; it is not saved, and does \
-         not come along.",
-        "가져오면 그쪽의 편집이 끝납니다. 그 창이 아직 열려 있으면 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
+         not come along by itself.",
+        "가져오면 그쪽의 편집이 끝납니다. 그 창이 아직 열려 있으면 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 자동으로 옮겨지지는 않습니다.";
     raced_title(no): "Order {no}: somebody was quicker", "주문 {no}: 다른 사람이 먼저 시작했습니다";
     raced_what:
         "Somebody began to edit the order at the same moment. Try again in a moment.",

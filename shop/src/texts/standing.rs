@@ -32,8 +32,9 @@ texts! {
     note_outdated(who): "{who} When you save, you see both texts side by side.", "{who} 저장할 때 두 글을 나란히 보여 드립니다.";
     standing_elsewhere(time):
         "You have been editing since {time}, in another tab or on another device, or on a page that was closed a moment ago. Moving ends the \
-         editing there. If that page is still open, what was typed there stays there, to be copied; it is not saved, and does not come along.",
-        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있거나, 그 창이 조금 전에 닫혔습니다. 가져오면 그쪽의 편집이 끝납니다. 그 창이 아직 열려 있으면 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 함께 옮겨지지는 않습니다.";
+         editing there. If that page is still open, what was typed there stays there, to be copied; it is not saved, and does not come \
+         along by itself.",
+        "{time}부터 다른 탭이나 다른 기기에서 수정하고 있거나, 그 창이 조금 전에 닫혔습니다. 가져오면 그쪽의 편집이 끝납니다. 그 창이 아직 열려 있으면 입력한 내용은 그곳에 남아 복사할 수 있지만, 저장되거나 자동으로 옮겨지지는 않습니다.";
     standing_silent(time, seen):
         "You began to edit at {time}, on a page that has not answered since {seen}. You can go on here; what was typed \
          there and not saved stays there.",

@@ -252,7 +252,7 @@ async fn pages_say_what_their_buttons_do() {
     // Moving is described alike wherever it is offered.
     let other = minji.get(SHIPPING).await.form(SHIPPING);
     let (_, told) = minji.beat("shipping", &other, "take").await;
-    let words = "it is not saved, and does not come along";
+    let words = "it is not saved, and does not come along by itself";
     assert!(told["said"].as_str().unwrap().contains(words), "{told}");
     minji.edit(ORDER).await.is(423).says(words);
     drop(hers);
