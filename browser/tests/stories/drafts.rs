@@ -361,6 +361,20 @@ async fn nothing_is_put_into_a_form_that_can_never_be_saved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_back_is_not_called_to_be_saved_once_the_order_is_shipped() {
+    let story = Story::begin().await;
+    let minji = with_kept_text(&story).await;
+    let notice = "document.querySelector('.returned').checkVisibility()";
+    assert!(minji.finds::<bool>(notice).await);
+    let park = story.person("park").await;
+    super::live::ships_anyway(&park).await;
+    minji.looks_away_and_back().await;
+    minji.sees("main[data-state=OE-15]").await;
+    minji.photo("text-back-of-a-shipped-order").await;
+    assert!(!minji.finds::<bool>(notice).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sign_out_asks_only_who_typed_and_erases_nobody_elses_text() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;

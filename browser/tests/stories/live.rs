@@ -16,7 +16,7 @@ async fn open_in(story: &Story, login: &str, language: &str) -> Person {
     person
 }
 
-async fn ships_anyway(park: &Person) {
+pub(super) async fn ships_anyway(park: &Person) {
     park.goes_to(&format!("/orders/{ORDER}")).await;
     park.clicks(START).await;
     park.sees("main[data-state=OV-7]").await;
