@@ -285,6 +285,9 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		const text = own && isOther({ typed: own, base: read(form, base) }) && own;
 		const other = text && { ...apart(text), key: fresh() };
 		each(form, draft.typed, write);
+		// Only what was replaced: the rest is still here, and may be saved with this form.
+		const there = values(form);
+		if (other) other.typed = Object.fromEntries(Object.entries(text).filter(([name, value]) => `${value}` !== `${there[name]}`));
 		for (const said of document.querySelectorAll("[data-tenure-drawn]")) said.hidden = true;
 		remove(draft);
 		if (!text) typedAt = draft.at;
@@ -293,7 +296,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		save();
 		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
 		if (sentBox) sentBox.hidden ||= sentBox.dataset.tenureSent === draft.form_id; // It is here.
-		if (!other || isShown(other)) show("back", draft);
+		if (!other || !isOther(other)) show("back", draft);
 		else {
 			put(other);
 			show("replaced", other);
@@ -338,7 +341,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		compare(draft);
 	}
 
-	/** The text with which the page was drawn is not there any more: nothing is said about it. */
+	/** The text with which the page was drawn is not there any more, or saved: nothing is said about it. */
 	function unsay() {
 		for (const said of document.querySelectorAll("[data-tenure-drawn], [data-tenure-refused]")) said.hidden = true;
 		for (const field of fields(form)) field.ariaInvalid = null;
@@ -465,6 +468,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		},
 		/** It is another form from here on. */
 		save,
+		unsay,
 		/** Its person was signed in when this was asked. */
 		signedIn(askedAt) {
 			if (!erasedAt || askedAt <= erasedAt) return;

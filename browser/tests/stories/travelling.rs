@@ -505,6 +505,30 @@ async fn text_typed_beside_a_draft_survives_restoring_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_a_draft_does_not_replace_is_saved_with_the_form() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    for (form, first) in [(Form::Shipping, "one"), (Form::Whole, "two")] {
+        opens(&park, form).await;
+        park.types("[name=message]", first).await;
+        park.goes_to("/orders").await;
+        story.clock.advance(Duration::from_secs(11));
+        opens(&park, form).await;
+        park.types("[name='receiver.name']", &format!("Receiver {first}")).await;
+        park.types("[name=message]", "replaced").await;
+        park.clicks("[data-tenure-draft-restore]").await;
+        let said = park.reads("[data-tenure-draft-text]").await;
+        assert!(said.contains("replaced") && !said.contains("Receiver"), "{said}");
+        saves(&park).await;
+        park.waits_until("document.querySelector('[data-tenure-draft-said]')?.checkVisibility()").await;
+        let said = park.reads("[data-tenure-draft-said]").await;
+        assert!(said.contains("replaced") && !said.contains("Receiver"), "{said}");
+        assert_eq!(story.order().await.shipping().receiver().name, format!("Receiver {first}"));
+        park.finds::<()>("(localStorage.clear(), null)").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn leaving_on_a_dead_line_loses_nothing() {
     let mut story = Story::begin().await;
     for (language, told) in [("en", "No connection"), ("ko", "연결")] {

@@ -321,6 +321,38 @@ async fn form_whose_rows_are_saved_stays_while_somebody_types() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn mistake_is_not_said_any_more_above_its_saved_correction() {
+    for form in ["shipping", "edit", "edit with a new product"] {
+        let story = Story::begin().await;
+        let park = story.person("park").await;
+        if form == "shipping" {
+            park.goes_to(SHIPPING).await;
+            park.sees("form[data-tenure-state]").await;
+        } else {
+            park.edits_the_order().await;
+        }
+        if form == "edit with a new product" {
+            park.types("[name=new-product]", "Tea").await;
+            park.types("[name=new-price]", "9000").await;
+            park.types("[name=new-quantity]", "1").await;
+        }
+        park.types("[name='address.postal_code']", "").await;
+        park.clicks("[data-tenure-action=save]").await;
+        park.sees("main[data-state=OE-17] [data-tenure-refused]").await;
+        park.types("[name='address.postal_code']", "06236").await;
+        saves_on_a_slow_line(&park).await;
+        writes(&park, "saving").await;
+        let said = "[...document.querySelectorAll('[data-tenure-refused], [aria-invalid]')]
+            .filter((said) => said.checkVisibility()).length";
+        assert!(park.finds::<u32>(said).await > 0, "{form}: whether it is right is not known yet");
+        is_answered(&park).await;
+        park.waits_until("document.querySelector('[data-tenure-status]').textContent.startsWith('Saved.')").await;
+        park.photo(&format!("corrected-{}", form.replace(' ', "-"))).await;
+        assert_eq!(park.finds::<u32>(said).await, 0, "{form}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_refused_save_takes_what_was_typed_meanwhile() {
     let story = Story::begin().await;
     let minji = opens_the_address(&story, "minji").await;

@@ -10,6 +10,7 @@ use tenure::{
 
 use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
 use super::frame::Visit;
+use super::problem::typed;
 use super::read::{new_lines, read_new_line};
 use super::refusal::Attempt;
 use crate::domain::{Order, OrderLine, OrderNo};
@@ -263,10 +264,10 @@ fn removed_product<'a>(conflict: &'a VersionConflict, line: Option<u32>, order: 
     }
 }
 
-/// The label of a field; the quantity of a product by the product's name.
-pub(super) fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
-    let line =
-        line_of(path).filter(|(_, field)| *field == "quantity").and_then(|(line_no, _)| line_in(order?, line_no));
+/// The label of a field; the quantity of a product by the product's name, in the first of the orders that has it.
+pub(super) fn label<'a>(t: Lang, path: &str, orders: impl IntoIterator<Item = &'a Order>) -> Html {
+    let of_line = line_of(path).filter(|(_, field)| *field == "quantity");
+    let line = of_line.and_then(|(line_no, _)| orders.into_iter().find_map(|order| line_in(order, line_no)));
     line.map_or_else(|| field_label(t, path), |line| t.line_quantity(line.product()))
 }
 
@@ -368,12 +369,44 @@ pub(super) async fn opened(
     shop.order_in(&visit.member, no, seen.into()?.version()).await.ok().flatten()
 }
 
-/// The text of a refused form that is the person's own: what differs from the order on which it was typed, or, if that is not known, from the
-/// present one.
-pub(super) async fn own_text(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>, now: &Order) -> Fields {
+/// The text of a refused form that is the person's own.
+pub(super) struct OwnText {
+    pub(super) fields: Fields,
+    /// The order on which it was typed, if that is known.
+    opened: Option<Order>,
+}
+
+impl OwnText {
+    /// All that was sent: which of it is their own is not known.
+    pub(super) fn whole(fields: Fields) -> OwnText {
+        OwnText { fields, opened: None }
+    }
+
+    /// Without what the order has, too.
+    pub(super) fn without_same(self, now: &Order) -> OwnText {
+        OwnText { fields: self.fields.without_same(now), ..self }
+    }
+
+    /// The same in words. A line that is gone has its product in the order on which it was typed.
+    pub(super) fn words(&self, t: Lang, now: Option<&Order>) -> Vec<(Html, String)> {
+        typed(t, &self.fields, &now.into_iter().chain(&self.opened).collect::<Vec<_>>())
+    }
+}
+
+/// What differs from the order on which it was typed, or, if that is not known, from the present one.
+pub(super) async fn own_text(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>, now: &Order) -> OwnText {
     let seen = attempt.seen.filter(|_| !attempt.fields.is_blank());
     let opened = opened(shop, visit, attempt.no, seen).await;
-    attempt.fields.without_same(opened.as_ref().unwrap_or(now))
+    OwnText { fields: attempt.fields.without_same(opened.as_ref().unwrap_or(now)), opened }
+}
+
+/// The same in words; if the order cannot be read, of all that was sent.
+pub(super) async fn own_words(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Vec<(Html, String)> {
+    let t = visit.frame.t;
+    match shop.order(&visit.member, attempt.no).await {
+        Ok(view) => own_text(shop, visit, attempt, &view.order).await.words(t, Some(&view.order)),
+        Err(_) => typed(t, attempt.fields, &[]),
+    }
 }
 
 /// The typed fields that the rows do not decide: for hidden fields beside them.

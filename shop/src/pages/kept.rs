@@ -15,7 +15,7 @@ use super::posted::{Answer, browser_key};
 use super::problem::Retry;
 use super::read::read_shipping;
 use super::refusal::{self, Attempt, What};
-use super::{both, edit, note, order_url, outcome, problem, see, shipping};
+use super::{both, compare, edit, note, order_url, outcome, problem, see, shipping};
 use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, ShippingForm, Shop};
 
@@ -104,7 +104,11 @@ impl KeptForm {
         let is_older = is_its_own && fields.text(SAVED_BEFORE).parse().ok() == Some(saved.version.number());
         match (what.has_text(), saved.digest == fields.digest()) {
             (true, true) => Some(problem::already_saved(frame, no)),
-            (true, false) => (!is_older).then(|| problem::saved_since(frame, no, fields)),
+            (true, false) if is_older => None,
+            (true, false) => {
+                let attempt = Attempt { what, no, seen: fields.text("version").parse().ok(), fields, kept: None };
+                Some(problem::saved_since(frame, no, compare::own_words(shop, visit, &attempt).await))
+            }
             // A button that was pressed, or pressed in spite of the editor.
             (false, _) => Some(see(&order_url(no))),
         }
@@ -204,7 +208,8 @@ pub(super) async fn show(
         Ok(Ok(())) if !kept.what.has_text() => Ok(see(&order_url(&no))),
         Ok(Ok(())) => {
             let retry = Retry { action: attempt.action(), fields: attempt.again() };
-            Ok(problem::ready(visit.frame, &no, attempt.fields, retry))
+            let own = compare::own_words(&shop, &visit, &attempt).await;
+            Ok(problem::ready(visit.frame, &no, own, retry))
         }
         Ok(Err(Refusal::Note(_))) => Ok(match kept.form_id() {
             Some(form) => see(&note::address(&no, form, Some(id))),

@@ -16,7 +16,7 @@ use super::face::Face;
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::problem::{self, ProblemPage, typed};
+use super::problem::{self, ProblemPage};
 use super::refusal::{self, Attempt, What};
 use super::{compare, order_url};
 use crate::domain::{Order, OrderNo, OrderState};
@@ -205,11 +205,11 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         Ok(view) => view,
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
-    let own = compare::own_text(shop, &visit, &attempt, &view.order).await;
+    let own = compare::own_text(shop, &visit, &attempt, &view.order).await.words(visit.frame.t, Some(&view.order));
     let frame = visit.frame;
     // Its end frees nothing any more.
     if let Some(error) = view.order.frozen() {
-        return problem::order_refuses(frame, attempt.no, Some(&view.order), &error, &own);
+        return problem::order_refuses(frame, attempt.no, &error, own);
     }
     let (is_me, holder) = (frame.is_me(&holder.owner), frame.sees(holder));
     let words = Words::new(&frame, shop, attempt.what, attempt.no, &holder);
@@ -221,7 +221,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         action: attempt.action(),
         again: attempt.again(),
         carried: attempt.carried(),
-        typed: typed(frame.t, &own, Some(&view.order)),
+        typed: own,
         view,
         seen: attempt.seen,
         next_form: FormId::random(),

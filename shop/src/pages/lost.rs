@@ -60,8 +60,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     if !matches!(no_lock.why, LeaseLossReason::Released { .. })
         && let Some(error) = view.order.frozen()
     {
-        let own = compare::own_text(shop, &visit, &attempt, &view.order).await;
-        return problem::order_refuses(visit.frame, attempt.no, Some(&view.order), &error, &own);
+        let own = compare::own_text(shop, &visit, &attempt, &view.order).await.words(visit.frame.t, Some(&view.order));
+        return problem::order_refuses(visit.frame, attempt.no, &error, own);
     }
     let opened = compare::opened(shop, &visit, attempt.no, attempt.seen).await;
     let mut rows = match typed.is_blank() {

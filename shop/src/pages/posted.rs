@@ -183,7 +183,9 @@ impl Posted {
             && let Ok(Some(saved)) = shop.saved(&self.visit.member, once.form).await
             && saved.is_after(&once)
         {
-            return Err(problem::saved_since(self.visit.frame.clone(), no, &self.fields));
+            let frame = self.visit.frame.clone();
+            let sent = problem::typed(frame.t, &self.fields, &[]);
+            return Err(problem::saved_since(frame, no, sent));
         }
         Ok(once)
     }

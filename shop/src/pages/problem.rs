@@ -73,7 +73,7 @@ impl ProblemPage {
 
     /// Shows the typed text.
     pub(super) fn typed(mut self, fields: &Fields) -> Self {
-        self.typed = typed(self.f.t, fields, None);
+        self.typed = typed(self.f.t, fields, &[]);
         self
     }
 
@@ -161,20 +161,21 @@ pub(super) fn mistakes_told(frame: &Frame, mistakes: &[Mistake]) -> Response {
     told(frame, StatusCode::UNPROCESSABLE_ENTITY, "OE-17", &said)
 }
 
-/// The typed text in words: only fields that people fill in, and never a password. The order has the names of the products; with it, the text
-/// is the person's own, and what they emptied is said, too.
-pub(super) fn typed(t: Lang, fields: &Fields, order: Option<&Order>) -> Vec<(Html, String)> {
+/// The typed text in words: only fields that people fill in, and never a password. The orders have the names of the products, the present one
+/// first; with it, the text is the person's own, and what they emptied is said, too.
+pub(super) fn typed(t: Lang, fields: &Fields, orders: &[&Order]) -> Vec<(Html, String)> {
+    let now = orders.first();
     let free = |name: &str| SHIPPING.contains(&name) || NEW_LINE.contains(&name) || ["text", "reason"].contains(&name);
     let of_line = |(name, value): (&str, &str)| {
         let (line_no, _) = line_of(name)?;
         // Others have removed it, too.
-        if fields.removes(line_no) && order.is_some_and(|order| line_in(order, line_no).is_none()) {
+        if fields.removes(line_no) && now.is_some_and(|order| line_in(order, line_no).is_none()) {
             return None;
         }
         let said = if fields.removes(line_no) { t.remove().to_owned() } else { value.to_owned() };
-        Some((label(t, name, order), said))
+        Some((label(t, name, orders.iter().copied()), said))
     };
-    let is_emptied = |name: &str| order.is_some() && SHIPPING.contains(&name);
+    let is_emptied = |name: &str| now.is_some() && SHIPPING.contains(&name);
     let in_words = |(name, value): (&str, &str)| match (free(name), value) {
         (true, "") => Some((field_label(t, name), t.empty_value().to_owned())),
         (true, value) => Some((field_label(t, name), value.to_owned())),
@@ -245,9 +246,10 @@ pub(super) fn not_kept(frame: Frame, no: &OrderNo) -> Response {
 }
 
 /// 200: a refused form that could be saved now.
-pub(super) fn ready(frame: Frame, no: &OrderNo, typed: &Fields, retry: Retry) -> Response {
+pub(super) fn ready(frame: Frame, no: &OrderNo, own: Vec<(Html, String)>, retry: Retry) -> Response {
     let t = frame.t;
-    let mut page = ProblemPage::new(frame.state("LP-6"), t.ready_title(no)).say(t.ready_what()).typed(typed);
+    let mut page = ProblemPage::new(frame.state("LP-6"), t.ready_title(no)).say(t.ready_what());
+    page.typed = own;
     page.retry_label = t.save_now();
     page.retry = Some(retry);
     page.link(order_url(no), t.back_to_order()).answer(StatusCode::OK)
@@ -261,10 +263,11 @@ pub(super) fn already_saved(frame: Frame, no: &OrderNo) -> Response {
 }
 
 /// 410: text that went on from here, in its form or in another one, and was saved: perhaps with changes, so it is shown.
-pub(super) fn saved_since(frame: Frame, no: &OrderNo, typed: &Fields) -> Response {
+pub(super) fn saved_since(frame: Frame, no: &OrderNo, own: Vec<(Html, String)>) -> Response {
     let t = frame.t;
-    let page = ProblemPage::new(frame.state("OE-20"), t.already_saved_title(no)).say(t.saved_since());
-    page.typed(typed).link(order_url(no), t.see_order()).answer(StatusCode::GONE)
+    let mut page = ProblemPage::new(frame.state("OE-20"), t.already_saved_title(no)).say(t.saved_since());
+    page.typed = own;
+    page.link(order_url(no), t.see_order()).answer(StatusCode::GONE)
 }
 
 /// 400: a hidden field is missing or invalid.
@@ -417,20 +420,14 @@ pub(super) fn failed(frame: Frame) -> Response {
 }
 
 /// 409: the order's own rules refuse it. The person's own text is shown for copying.
-pub(super) fn order_refuses(
-    frame: Frame,
-    no: &OrderNo,
-    order: Option<&Order>,
-    error: &OrderError,
-    own: &Fields,
-) -> Response {
+pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, own: Vec<(Html, String)>) -> Response {
     let t = frame.t;
     let title = match error {
         OrderError::OutOfStock { .. } => t.out_of_stock_title(no),
         _ => t.refused_title(no),
     };
     let mut page = ProblemPage::new(frame.state("OE-15"), title).say(t.refusal(error));
-    page.typed = typed(t, own, order);
+    page.typed = own;
     page.typed_said = t.refused_text_kept();
     if matches!(error, OrderError::OutOfStock { .. }) {
         page = page.link("/stock", t.stock_title());

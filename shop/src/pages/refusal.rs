@@ -165,12 +165,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
             problem::foreign_version(visit.frame, attempt.no, attempt.fields)
         }
         Refusal::Order(error) => {
-            let order = shop.order(&visit.member, attempt.no).await.ok().map(|view| view.order);
-            let own = match &order {
-                Some(order) => compare::own_text(shop, &visit, &attempt, order).await,
-                None => attempt.fields.clone(),
-            };
-            problem::order_refuses(visit.frame, attempt.no, order.as_deref(), &error, &own)
+            let own = compare::own_words(shop, &visit, &attempt).await;
+            problem::order_refuses(visit.frame, attempt.no, &error, own)
         }
         Refusal::Failed(Error::Database(DatabaseError::LockTimeout { holder: Some(holder), .. }))
             if attempt.what == What::StartShipping =>

@@ -181,7 +181,8 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
             true => see(&order_url(no)),
             false => {
                 let own = compare::own_text(shop, &visit, &attempt, &view.order).await;
-                problem::order_refuses(visit.frame, no, Some(&view.order), &refusal, &own)
+                let own = own.words(visit.frame.t, Some(&view.order));
+                problem::order_refuses(visit.frame, no, &refusal, own)
             }
         };
     }

@@ -1,10 +1,11 @@
 //! Text that is not saved: that of a form that is gone, which only a browser has, and that which the shop was sent and keeps.
 
+use super::compare::{self, OwnText};
 use super::fields::Fields;
 use super::frame::Visit;
+use super::order_url;
 use super::refusal::{Attempt, What};
 use super::standing::Kind;
-use super::{compare, order_url, problem};
 use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
 use crate::use_cases::{Refusal, Shop, UnsavedText};
@@ -78,8 +79,8 @@ impl Offered {
         now: Option<&Order>,
     ) -> Result<Option<Offered>, Refusal> {
         let Some(text) = text else { return Ok(None) };
-        let Some(fields) = own(shop, visit, no, &text, now).await? else { return Ok(None) };
-        let words = problem::typed(visit.frame.t, &fields, now);
+        let Some(own) = own(shop, visit, no, &text, now).await? else { return Ok(None) };
+        let words = own.words(visit.frame.t, now);
         let words = words.iter().map(|(label, value)| format!("{}: {value}", label.plain())).collect::<Vec<_>>();
         let (t, words) = (visit.frame.t, beginning(&words.join(", ")));
         let dropped = t.refused_dropped(words.as_str());
@@ -103,10 +104,12 @@ async fn own(
     no: &OrderNo,
     text: &UnsavedText,
     now: Option<&Order>,
-) -> Result<Option<Fields>, Refusal> {
+) -> Result<Option<OwnText>, Refusal> {
     let Some(kept) = shop.kept(&visit.member, no, text.id).await? else { return Ok(None) };
     let fields = Fields::sent(kept.fields);
-    let (Some(now), Some(what)) = (now, What::from_code(&text.what)) else { return Ok(Some(fields)) };
+    let (Some(now), Some(what)) = (now, What::from_code(&text.what)) else {
+        return Ok(Some(OwnText::whole(fields)));
+    };
     let seen = fields.text("version").parse().ok();
     let attempt = Attempt { what, no, seen, fields: &fields, kept: None };
     Ok(Some(compare::own_text(shop, visit, &attempt, now).await.without_same(now)))
@@ -135,8 +138,8 @@ async fn all_that_is_there(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) ->
     for text in texts {
         let Some(own) = own(shop, visit, no, &text, order.as_deref()).await? else { continue };
         let is_there = match &order {
-            Some(order) => own.says_nothing_new(order),
-            None => note.as_ref().is_some_and(|note| note.text() == own.text("text").trim()),
+            Some(order) => own.fields.says_nothing_new(order),
+            None => note.as_ref().is_some_and(|note| note.text() == own.fields.text("text").trim()),
         };
         if is_there {
             shop.move_text(&visit.member, no, text.form, Some(form)).await?;

@@ -207,6 +207,24 @@ async fn refused_text_of_which_nothing_is_missing_is_not_called_unsaved() {
 }
 
 #[tokio::test]
+async fn refused_text_about_a_product_that_is_gone_names_the_product() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let product = server.order(ORDER).await.0.lines()[0].product().to_owned();
+    let tea = park.edit(ORDER).await.form(SAVE).with("new-product", "Tea").with("new-price", "9000");
+    park.submit(tea.with("new-quantity", "1")).await.is(200);
+    let page = minji.edit(ORDER).await;
+    closes(&minji, &page).await;
+    park.submit(park.edit(ORDER).await.form(SAVE).with("remove-1", "on")).await.is(200);
+    let conflict = minji.submit(page.form(SAVE).with("quantity-1", "8")).await;
+    assert_eq!(conflict.is(409).state(), "CP-9");
+    let named = format!("Quantity of {product}: 8");
+    minji.open(ORDER).await.says(&named);
+    let (said, ..) = offered(&looks(&minji, EDIT).await).expect("her text");
+    assert!(said.contains(&named), "{said}");
+}
+
+#[tokio::test]
 async fn text_that_is_put_back_was_sent_when_it_was() {
     let mut opened = None;
     let server = Server::start_as(|shop| opened.insert(shop).clone()).await;
