@@ -293,7 +293,9 @@ export function keepLease(element, onAnswer) {
 		wake(event);
 	});
 	addEventListener("pagehide", () => {
-		const isOver = !isMine || (!isHeld && !hasAsked) || (isAt("lost leaving refused saved") && !isDropped && !isPending);
+		// A page that sends again what was sent before has the lease of that, unless an answer has said otherwise.
+		const mayHold = isHeld || hasAsked || ("sharesId" in form.dataset && !answeredAt);
+		const isOver = !isMine || !mayHold || (isAt("lost leaving refused saved") && !isDropped && !isPending);
 		const lost = isMine && isAt("lost") && !isDropped;
 		letGo?.();
 		// A page that never had a lease may not know what became of those before it.

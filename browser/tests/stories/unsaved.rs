@@ -124,6 +124,28 @@ pub(super) async fn opens_the_note(person: &Person) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn comparison_of_a_note_that_is_left_at_once_is_not_open_any_more() {
+    let story = Story::begin().await;
+    let (park, olivia) = (story.person("park").await, story.person("olivia").await);
+    opens_the_note(&park).await;
+    park.types("[name=text]", "Of park").await;
+    park.sees("form[data-tenure-state=held]").await;
+    opens_the_note(&olivia).await;
+    olivia.types("[name=text]", "Of Olivia").await;
+    super::saves(&olivia).await;
+    // It is left before it has an answer.
+    park.gets_heartbeats_through(false).await;
+    park.clicks("[data-tenure-action=save]").await;
+    park.sees("#conflict").await;
+    park.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    olivia.goes_to("/locks").await;
+    assert!(!olivia.reads("main").await.contains("Note on order"));
+    olivia.goes_to(&format!("/orders/{ORDER}")).await;
+    assert!(!olivia.reads("#note").await.contains("박서연 has had"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_that_is_only_offered_stays_when_the_form_is_saved_without_it() {
     const LONG: &str = "The customer called twice and wants the parcel after six";
     let story = Story::begin().await;

@@ -75,8 +75,7 @@ texts! {
     note_only_operators: "Only operators see this.", "운영자에게만 보입니다.";
     no_note: "Nothing has been written yet.", "아직 작성된 메모가 없습니다.";
     notes_before(count): "Earlier texts ({count})", "이전 메모 {count}건";
-    edit_note: "Edit the note", "메모 수정";
-    write_note: "Write a note", "메모 쓰기";
+    edit_note: "Edit the note", "메모 쓰기";
 
     history_heading: "History", "변경 기록";
     no_history: "No change has been recorded yet.", "아직 기록된 변경이 없습니다.";

@@ -70,7 +70,7 @@ async fn empty_note_is_not_written() {
     let (open, save) = ("/orders/2026-000001/note/edit", "/orders/2026-000001/note/save");
     let his = park.submit(park.open("2026-000001").await.form(open)).await.form(save);
     let hers = olivia.submit(olivia.open("2026-000001").await.form(open)).await.form(save);
-    park.submit(his).await.is(200).tells("Nothing was different").says("Write a note");
+    park.submit(his).await.is(200).tells("Nothing was different").says("Nothing has been written yet.");
     olivia.submit(hers.with("text", "hers")).await.is(200).tells("Note saved");
     let unchanged = park.submit(park.open("2026-000001").await.form(open)).await.form(save);
     park.submit(unchanged).await.is(200).tells("Nothing was different").says("hers");
