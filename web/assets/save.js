@@ -99,8 +99,8 @@ export function saveFrom(element, lease, text) {
 		check.hidden = stop.hidden = true;
 		if (hadFocus) (last ?? fields(form)[0])?.focus(); // The pressed button is gone.
 		text.wait(false);
-		if (isNext) text.unsay(); // What was refused before is saved.
-		else if (!isUnknown) text.refused();
+		if (isNext || isUnknown) text.unsay(); // What was refused before is saved, or may be.
+		else text.refused();
 		if (signal.reason === LEFT) return;
 		if (stays) return lease.goOn(lease.text.textMore);
 		const { textStopped, textFailed, textFreeSignedOut } = lease.text;

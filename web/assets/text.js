@@ -378,10 +378,11 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 			remove(draft);
 		}
 		save();
+		// Before what this page replaced, or another tab typed, which may be newer.
+		const back = open.find((draft) => draft === last && fits(draft) && !draft.dropped && (isOfThisPage || !typed(form)));
+		if (back) return fill(back, isOfThisPage);
 		const found = open.find((draft) => !draft.dropped) ?? open[0];
-		if (!found) return;
-		if (found === last && fits(found) && !found.dropped && (isOfThisPage || !typed(form))) fill(found, isOfThisPage);
-		else propose(found);
+		if (found) propose(found);
 	}
 
 	// While it is typed: a tab may be closed or crash at any time, and does not always say so.

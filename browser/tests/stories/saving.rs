@@ -96,6 +96,24 @@ async fn stopped_save_that_was_never_sent_may_not_have_been_saved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn mistake_is_not_said_any_more_when_its_correction_may_be_saved() {
+    let story = Story::begin().await;
+    let minji = types_a_message(&story, "minji", "en", "Ring twice").await;
+    minji.types("[name='address.postal_code']", "").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=OE-17] [data-tenure-refused]").await;
+    minji.types("[name='address.postal_code']", "06236").await;
+    let cut = "(window.send = fetch, window.fetch = (url, options) => /shipping$/.test(url)
+        ? send(url, options).then(() => Promise.reject(new TypeError())) : send(url, options), null)";
+    minji.finds::<()>(cut).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.clicks("[data-tenure-stop]").await;
+    minji.sees("#shipping:not([data-tenure-state=saving])").await;
+    let page = minji.reads("main").await;
+    assert!(!page.contains("was not saved"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_typed_after_a_stopped_save_is_not_called_saved() {
     let story = Story::begin().await;
     for (language, told) in [("en", "If you typed more"), ("ko", "더 입력했다면")] {

@@ -519,6 +519,17 @@ async fn text_that_a_draft_does_not_replace_is_saved_with_the_form() {
         park.clicks("[data-tenure-draft-restore]").await;
         let said = park.reads("[data-tenure-draft-text]").await;
         assert!(said.contains("replaced") && !said.contains("Receiver"), "{said}");
+        // The form as it was left comes back, not what it replaced, which is as old: it is made the first of the two.
+        let first_of_two =
+            "(Object.keys(localStorage).filter((key) => localStorage[key].includes('replaced')).forEach((key) =>
+            (localStorage[key] = localStorage[key].replace(/\"at\":(\\d+)/, (_, at) => `\"at\":${+at + 1}`))), null)";
+        park.finds::<()>(first_of_two).await;
+        for _ in 0..2 {
+            park.reloads().await;
+            park.sees("form[data-tenure-state=held]").await;
+            assert_eq!(park.value("[name=message]").await, first);
+            assert_eq!(park.value("[name='receiver.name']").await, format!("Receiver {first}"));
+        }
         saves(&park).await;
         park.waits_until("document.querySelector('[data-tenure-draft-said]')?.checkVisibility()").await;
         let said = park.reads("[data-tenure-draft-said]").await;

@@ -342,13 +342,14 @@ async fn mistake_is_not_said_any_more_above_its_saved_correction() {
         park.types("[name='address.postal_code']", "06236").await;
         saves_on_a_slow_line(&park).await;
         writes(&park, "saving").await;
-        let said = "[...document.querySelectorAll('[data-tenure-refused], [aria-invalid]')]
-            .filter((said) => said.checkVisibility()).length";
-        assert!(park.finds::<u32>(said).await > 0, "{form}: whether it is right is not known yet");
+        let said = "[...document.querySelectorAll('[data-tenure-refused]')]
+            .filter((said) => said.checkVisibility({ visibilityProperty: true })).length";
+        assert_eq!(park.finds::<u32>(said).await, 0, "{form}: it is sent once more");
         is_answered(&park).await;
         park.waits_until("document.querySelector('[data-tenure-status]').textContent.startsWith('Saved.')").await;
         park.photo(&format!("corrected-{}", form.replace(' ', "-"))).await;
         assert_eq!(park.finds::<u32>(said).await, 0, "{form}");
+        assert!(!park.finds::<bool>("Boolean(document.querySelector('[aria-invalid=true]'))").await, "{form}");
     }
 }
 
