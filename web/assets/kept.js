@@ -93,10 +93,10 @@ export function markDraft(place) {
 	const { person, tenureDraftOf: of, textTyped } = place.dataset;
 	const said = place.querySelector("[data-tenure-draft-said]");
 	follow(() => {
-		const draft = openOf(person).find((draft) => about(draft) === of);
+		const form = (draft) => place.getAttribute(`data-form-${draft.form.split(" ")[0]}`);
+		const draft = openOf(person).find((draft) => about(draft) === of && (!said || form(draft)));
 		place.hidden = !draft;
-		const form = () => place.getAttribute(`data-form-${draft.form.split(" ")[0]}`);
-		if (draft && said) said.textContent = textTyped.replace("{form}", form).replace("{text}", () => beginning(draft));
+		if (draft && said) said.textContent = textTyped.replace("{form}", () => form(draft)).replace("{text}", () => beginning(draft));
 	});
 }
 

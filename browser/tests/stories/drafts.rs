@@ -162,7 +162,7 @@ async fn draft_of_a_shipped_order_is_shown_on_its_page() {
 async fn long_note_is_counted_and_not_cut() {
     let story = Story::begin().await;
     for (language, near, over) in [
-        ("en", "3,900 of 4,000 characters", "100 characters too many"),
+        ("en", "3,900 of 4,000 characters", "Too long by 100"),
         ("ko", "4,000자 중 3,900자", "100자가 넘습니다"),
     ] {
         let park = story.reader_of(language).await;

@@ -146,6 +146,30 @@ async fn comparison_of_a_note_that_is_left_at_once_is_not_open_any_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn typed_note_of_a_frozen_order_is_named_on_its_page() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens_the_note(&park).await;
+    park.types("[name=text]", "Call the customer").await;
+    park.goes_to(&format!("/orders/{ORDER}")).await;
+    // Left, it is not open any more for who left it.
+    park.waits_until("!document.querySelector('#note').textContent.includes('You have had')").await;
+    park.clicks("form[action='/orders/2026-000300/start-shipping'] button").await;
+    park.waits_until("!document.querySelector(\"form[action$='/start-shipping']\")").await;
+    let said = park.reads("[data-tenure-draft-said]").await;
+    assert!(said.contains("[Edit the note]") && said.contains("Call the customer"), "{said}");
+    // What was typed into a form that cannot be opened any more is to be read and copied only.
+    park.finds::<()>(
+        "(Object.keys(localStorage).filter((key) => localStorage[key].includes('note 2026')).forEach((key) =>
+        (localStorage[key] = localStorage[key].replace('note 2026', 'shipping 2026'))), null)",
+    )
+    .await;
+    park.reloads().await;
+    park.sees("[data-tenure-kept]").await;
+    assert!(!park.finds::<bool>("document.querySelector('[data-tenure-draft-of]').checkVisibility()").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_that_is_only_offered_stays_when_the_form_is_saved_without_it() {
     const LONG: &str = "The customer called twice and wants the parcel after six";
     let story = Story::begin().await;

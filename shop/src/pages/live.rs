@@ -5,6 +5,7 @@
 use tenure::lease::{Holder, Presence};
 use tenure::version::Change;
 use tenure::{Owner, Version};
+use tenure_web::leases::was_left_by;
 use tenure_web::verdict::{Facts, Verdict, decide, free_at};
 
 use super::face::Face;
@@ -214,7 +215,7 @@ pub(super) fn cell(f: &Frame, shop: &Shop, row: &OrderRow) -> Html {
     editing(f, shop, &me, row.state, row.editing.clone().into_iter().collect()).html
 }
 
-/// Who has the note open, each person once.
+/// Who has the note open, each person once. Who left it knows that, also while its lease still has a moment.
 pub(super) fn note_editors(f: &Frame, holders: &[Holder]) -> Html {
     let t = f.t;
     let line = |holder: &Holder| {
@@ -224,7 +225,9 @@ pub(super) fn note_editors(f: &Frame, holders: &[Holder]) -> Html {
         };
         format!(r#"<p class="held {class}">{}<span class="words">{words}</span></p>"#, Face(&holder.owner))
     };
-    Html::trusted(each_person_once(holders).into_iter().map(line).collect())
+    let has_left = |holder: &Holder| f.member.as_ref().is_some_and(|me| was_left_by(holder, me.id().as_str()));
+    let open: Vec<_> = holders.iter().filter(|holder| !has_left(holder)).cloned().collect();
+    Html::trusted(each_person_once(&open).into_iter().map(line).collect())
 }
 
 /// That the note was saved since the page was loaded.

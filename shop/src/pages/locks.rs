@@ -111,7 +111,8 @@ impl LocksPage {
     fn reason(&self, holder: &Holder) -> Input {
         let (value, mistakes) = if self.is_open(holder) { (&*self.reason, &*self.mistakes) } else { ("", &[][..]) };
         let id = reason_id(&holder.key, holder.generation);
-        Input::with_id(id, "reason", self.f.t.reason_label(), value, Kind::Text, mistakes)
+        let input = Input::with_id(id, "reason", self.f.t.reason_label(), value, Kind::Text, mistakes);
+        input.focused(!mistakes.is_empty())
     }
 }
 

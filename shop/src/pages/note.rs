@@ -50,6 +50,8 @@ struct NotePage {
     next_form: FormId,
     input: Input,
     mistakes: Vec<Mistake>,
+    /// Whether its text was typed before, and is said to be back.
+    returned: bool,
     /// Text of such a form that was refused before.
     offered: Option<Offered>,
 }
@@ -292,6 +294,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         Ok(offered) => offered,
         Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
     };
+    let returned = typed.is_some() && mistakes.is_empty() && version == current;
     let input = Input::new("text", t.note_text(), typed.unwrap_or(text), input::Kind::Page, &mistakes);
     let page = NotePage {
         no: no.clone(),
@@ -302,6 +305,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         lid: id.reveal(),
         next_form: FormId::random(),
         input: input.hint(t.note_hint()).base(text).counted(t, Note::MAX),
+        returned,
         f: visit.frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,
         mistakes,

@@ -150,6 +150,6 @@ texts! {
         "It has {length} characters, and a note has room for {max}. Shorten it by {over}, then save again.",
         "{length}자를 입력했습니다. 메모는 {max}자까지 저장할 수 있으니 {over}자를 줄인 뒤 다시 저장하세요.";
     count_of: "{count} of {max} characters", "{max}자 중 {count}자";
-    count_over: "{over} characters too many: shorten the text before you save.", "{over}자가 넘습니다. 줄인 뒤 저장하세요.";
+    count_over: "Too long by {over}: shorten the text before you save.", "{over}자가 넘습니다. 줄인 뒤 저장하세요.";
     note_hint: "Up to 4,000 characters.", "최대 4,000자까지 쓸 수 있습니다.";
 }

@@ -7,7 +7,7 @@ texts! {
     stock_intro:
         "Type how many pieces of each product arrived, and receive them together. Pieces leave the stock when the parcel leaves the \
          house: [Start shipping] takes all products of the order, or none.",
-        "도착한 상품마다 수량을 입력하고 한꺼번에 입고하세요. 상품은 발송할 때 재고에서 빠집니다. [발송 처리]은 주문의 모든 상품을 한꺼번에 \
+        "도착한 상품마다 수량을 입력하고 한꺼번에 입고하세요. 상품은 발송할 때 재고에서 빠집니다. [발송 처리]는 주문의 모든 상품을 한꺼번에 \
          출고하며, 하나라도 모자라면 아무것도 출고하지 않습니다.";
     in_stock: "In stock", "재고 수량";
     receive: "Receive", "입고";

@@ -55,7 +55,8 @@ async fn note_whose_text_went_on_in_another_form_is_open_no_longer() {
     let hers = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await;
     park.submit(his.form(SAVE).with("text", "his")).await.is(200);
     let conflict = olivia.submit(hers.form(SAVE).with("text", "hers")).await;
-    let form = olivia.submit(conflict.is(409).press(SAVE, "edit-first")).await.is(200).form(SAVE);
+    let form = olivia.submit(conflict.is(409).press(SAVE, "edit-first")).await;
+    let form = form.is(200).says("is back in the form").form(SAVE);
     park.open(ORDER).await.says("had the note open since");
     olivia.submit(form.with("text", "both")).await.is(200);
     for browser in [&park, &olivia] {
