@@ -161,10 +161,9 @@ async fn draft_of_a_shipped_order_is_shown_on_its_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn long_note_is_counted_and_not_cut() {
     let story = Story::begin().await;
-    for (language, near, over) in [
-        ("en", "3,900 of 4,000 characters", "Too long by 100"),
-        ("ko", "4,000자 중 3,900자", "100자가 넘습니다"),
-    ] {
+    for (language, near, over) in
+        [("en", "3,900 of 4,000 characters", "Too long by 100"), ("ko", "4,000자 중 3,900자", "100자가 넘습니다")]
+    {
         let park = story.reader_of(language).await;
         park.sign_in("park").await;
         park.goes_to(&format!("/orders/{ORDER}")).await;

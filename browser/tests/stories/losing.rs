@@ -117,6 +117,36 @@ async fn reload_of_a_form_whose_lock_was_ended_promises_no_reservation_when_the_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ended_form_and_its_comparison_follow_what_is_saved_since() {
+    let says = |words: &str| format!("document.querySelector('[data-tenure-status]').textContent.includes('{words}')");
+    let saves_theirs = async |story: &Story, message: &str| {
+        let park = story.person("park").await;
+        park.edits_the_order().await;
+        park.types("[name=message]", message).await;
+        super::saves(&park).await;
+    };
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.edits_the_order().await;
+    minji.types("[name=message]", "Ring twice").await;
+    for at in ["the form", "the comparison"] {
+        olivia_ends_the_editing(&story, &format!("It goes out now: {at}")).await;
+        minji.waits_until(&says(at)).await;
+        saves_theirs(&story, at).await;
+        minji.waits_until(&says("edited the order")).await;
+        assert!(minji.finds::<bool>(&says(at)).await, "{at}: and how it ended");
+        if at == "the form" {
+            minji.clicks("[data-tenure-action=again]").await;
+            minji.waits_until("location.search.includes('kept')").await;
+            minji.sees("#edit[data-tenure-state]").await;
+            minji.clicks("[data-tenure-action=save]").await;
+            minji.sees("#conflict[data-tenure-state=held]").await;
+        }
+    }
+    assert!(minji.finds::<bool>(&says("What this page shows as “now” is older")).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_of_an_ended_form_is_not_called_unsaved_once_it_is_saved() {
     let story = Story::begin().await;
     for way in ["the form", "the page about the refusal"] {

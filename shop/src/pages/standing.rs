@@ -194,7 +194,13 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
             if kind == Kind::Comparison
                 && let Some(why) = taken_away(verdict) =>
         {
-            ("OE-11", t.compared_ended(ended(f, why)))
+            let since = match verdict {
+                Verdict::Ended { moved: Some(moved), .. } => Some(t.compared_older(who(f, kind, moved))),
+                Verdict::Taken { holder, .. } => Some(t.held_other(&holder.owner, f.at(holder.since))),
+                _ => None,
+            };
+            let ended = ended(f, why);
+            ("OE-11", t.compared_ended(since.map_or_else(|| ended.clone(), |since| t.ended_since(&ended, since))))
         }
         // The form of the compared text was sent, so any other end of its lease says nothing.
         Verdict::Elsewhere { holder, .. } if kind == Kind::Comparison => {
@@ -206,7 +212,7 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Ended { why, .. } if kind == Kind::Comparison => ("OE-11", t.compared_ended(ended(f, why))),
         Verdict::Free if kind == Kind::Comparison => ("OE-0b", "".into()),
         Verdict::Outdated { moved, .. } if kind == Kind::Comparison => {
-            ("OE-25", t.compared_outdated(who(f, kind, moved)))
+            ("OE-25", t.compared_outdated(t.compared_older(who(f, kind, moved))))
         }
         Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
         Verdict::Editing { .. } => ("OE-1", t.you_edit().into()),
@@ -228,8 +234,13 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Taken { holder, ended: Some(why) } => {
             ("OE-9", t.standing_taken(ended(f, why), &holder.owner, f.at(holder.since)))
         }
-        Verdict::Ended { why, .. } if why.ended_by().is_some_and(|by| !f.is_me(by)) => {
-            ("OE-11", t.standing_ended(ended(f, why)))
+        Verdict::Ended { why, moved } if why.ended_by().is_some_and(|by| !f.is_me(by)) => {
+            let ended = ended(f, why);
+            let said = match moved {
+                Some(moved) => t.standing_lapsed_changed(ended, who(f, kind, moved)),
+                None => t.standing_ended(ended),
+            };
+            ("OE-11", said)
         }
         Verdict::Ended { why, moved: Some(moved) } => {
             ("OE-8", t.standing_lapsed_changed(ended(f, why), who(f, kind, moved)))

@@ -62,9 +62,11 @@ texts! {
     compared_elsewhere(time):
         "You have been editing since {time}, in another tab or on another device. As soon as that is over, you can save here.",
         "{time}부터 다른 탭이나 다른 기기에서 수정하고 있습니다. 그쪽을 끝내면 여기에서 저장할 수 있습니다.";
-    compared_outdated(who):
-        "{who} What this page shows as “now” is older. When you save, you are asked about what has changed again.",
-        "{who} 이 화면의 ‘현재’ 내용은 그 이전의 것입니다. 저장하면 다시 바뀐 부분을 묻습니다.";
+    compared_outdated(older):
+        "{older} When you save, you are asked about what has changed again.",
+        "{older} 저장하면 다시 바뀐 부분을 묻습니다.";
+    compared_older(who): "{who} What this page shows as “now” is older.", "{who} 이 화면의 ‘현재’ 내용은 그 이전의 것입니다.";
+    ended_since(ended, since): "{ended} {since}", "{ended} {since}";
     compared_ended(ended):
         "{ended} To go on with your change, press [Edit mine first].",
         "{ended} 변경을 이어서 하려면 [내 변경 다시 고치기]를 누르세요.";

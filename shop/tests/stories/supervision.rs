@@ -61,6 +61,34 @@ async fn comparison_whose_editing_was_ended_does_not_promise_that_it_can_be_save
 }
 
 #[tokio::test]
+async fn page_whose_editing_was_ended_says_who_edits_and_who_saved_since() {
+    const SAVE: &str = "/orders/2026-000300/edit/save";
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let older = minji.edit(ORDER).await;
+    minji.submit(older.form("/orders/2026-000300/leave")).await;
+    park.submit(park.edit(ORDER).await.form(SAVE).with("message", "Theirs")).await;
+    let mine = minji.edit(ORDER).await.form(SAVE);
+    let compared = mine.clone().with("message", "Mine").with("version", older.form(SAVE).value("version"));
+    let compared = minji.submit(compared).await.is(409).form(SAVE);
+    let said =
+        async |kind, form| minji.beat(kind, form, "look").await.1["said"].as_str().unwrap_or_default().to_owned();
+    park.submit(park.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+    let theirs = park.edit(ORDER).await.form(SAVE).with("message", "Theirs again");
+    for (kind, form) in [("comparison", &compared), ("edit", &mine)] {
+        let said = said(kind, form).await;
+        assert!(said.contains("ended your editing") && said.contains("has been editing since"), "{kind}: {said}");
+    }
+    park.submit(theirs).await.is(200);
+    for (kind, form, told) in [("comparison", &compared, "“now” is older"), ("edit", &mine, "Compare before you go on")]
+    {
+        let said = said(kind, form).await;
+        assert!(said.contains("ended your editing") && said.contains("edited the order"), "{kind}: {said}");
+        assert!(said.contains(told), "{kind}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn a_form_of_an_order_that_was_ended_and_shipped_is_not_offered_to_be_edited_again() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
