@@ -338,7 +338,8 @@ async fn mistake_is_not_said_any_more_above_its_saved_correction() {
         }
         park.types("[name='address.postal_code']", "").await;
         park.clicks("[data-tenure-action=save]").await;
-        park.sees("main[data-state=OE-17] [data-tenure-refused]").await;
+        park.sees("[data-tenure-refused]").await;
+        park.sees("#shipping[data-tenure-state], #edit[data-tenure-state]").await;
         park.types("[name='address.postal_code']", "06236").await;
         saves_on_a_slow_line(&park).await;
         writes(&park, "saving").await;
