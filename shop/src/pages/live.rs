@@ -226,8 +226,8 @@ pub(super) fn note_editors(f: &Frame, holders: &[Holder]) -> Html {
         format!(r#"<p class="held {class}">{}<span class="words">{words}</span></p>"#, Face(&holder.owner))
     };
     let has_left = |holder: &Holder| f.member.as_ref().is_some_and(|me| was_left_by(holder, me.id().as_str()));
-    let open: Vec<_> = holders.iter().filter(|holder| !has_left(holder)).cloned().collect();
-    Html::trusted(each_person_once(&open).into_iter().map(line).collect())
+    let open = holders.iter().filter(|holder| !has_left(holder));
+    Html::trusted(each_person_once(open).into_iter().map(line).collect())
 }
 
 /// That the note was saved since the page was loaded.

@@ -192,15 +192,17 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         // It cannot be saved either once nobody else has the order.
         verdict
             if kind == Kind::Comparison
-                && let Some(why) = taken_away(verdict) =>
+                && let Some(why) = no_longer_open(verdict) =>
         {
-            let since = match verdict {
-                Verdict::Ended { moved: Some(moved), .. } => Some(t.compared_older(who(f, kind, moved))),
-                Verdict::Taken { holder, .. } => Some(t.held_other(&holder.owner, f.at(holder.since))),
-                _ => None,
-            };
             let ended = ended(f, why);
-            ("OE-11", t.compared_ended(since.map_or_else(|| ended.clone(), |since| t.ended_since(&ended, since))))
+            let ended = match verdict {
+                Verdict::Ended { moved: Some(moved), .. } => {
+                    t.ended_since(ended, t.compared_older(who(f, kind, moved)))
+                }
+                Verdict::Taken { holder, .. } => t.ended_since(ended, t.held_other(&holder.owner, f.at(holder.since))),
+                _ => ended,
+            };
+            ("OE-11", t.compared_ended(ended))
         }
         // The form of the compared text was sent, so any other end of its lease says nothing.
         Verdict::Elsewhere { holder, .. } if kind == Kind::Comparison => {
@@ -209,7 +211,6 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Taken { holder, .. } if kind == Kind::Comparison => {
             ("LP-1", t.compared_held(&holder.owner, f.at(holder.since)))
         }
-        Verdict::Ended { why, .. } if kind == Kind::Comparison => ("OE-11", t.compared_ended(ended(f, why))),
         Verdict::Free if kind == Kind::Comparison => ("OE-0b", "".into()),
         Verdict::Outdated { moved, .. } if kind == Kind::Comparison => {
             ("OE-25", t.compared_outdated(t.compared_older(who(f, kind, moved))))
@@ -252,6 +253,11 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Free if kind == Kind::Edit => ("OE-7", t.standing_lapsed_free().into()),
         Verdict::Free => ("OE-0b", t.reserved_when_changed().into()),
     }
+}
+
+/// How the lease of a compared form ended, if that is to be said: nobody else has the order, or it cannot be saved any more.
+fn no_longer_open(verdict: &Verdict<OrderState>) -> Option<&LeaseLossReason> {
+    if let Verdict::Ended { why, .. } = verdict { Some(why) } else { taken_away(verdict) }
 }
 
 /// How somebody ended its lease, so that it cannot be saved any more.

@@ -274,21 +274,6 @@ async fn back_to_refused_text_shows_whether_its_form_was_saved_since() {
 }
 
 #[tokio::test]
-async fn page_about_saved_text_lists_only_what_was_typed_by_the_names_of_products() {
-    let server = Server::start().await;
-    let minji = server.sign_in("minji").await;
-    let product = server.order(ORDER).await.0.lines()[0].product().to_owned();
-    let form = minji.edit(ORDER).await.form(SAVE).with("quantity-1", "8");
-    let phone = format!(">{}<", form.value("receiver.phone"));
-    let refused = minji.submit(form.with("address.postal_code", "")).await;
-    minji.submit(refused.is(422).form(SAVE).with("address.postal_code", "06236")).await.is(200);
-    let saved = minji.get(&refused.path).await;
-    assert_eq!(saved.is(410).state(), "OE-20");
-    saved.says(&format!("Quantity of {product}")).says("Postal code");
-    assert!(!saved.html.contains(&phone), "{}", saved.html);
-}
-
-#[tokio::test]
 async fn text_too_long_to_keep_is_still_shown() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;

@@ -183,6 +183,7 @@ async fn the_console_shows_a_page_at_a_time() {
     // A mistake stays on its page.
     let wrong = park.submit(second.forms("/locks/break")[0].clone()).await;
     wrong.is(422).says("2026-000051").says("Give a reason");
+    assert_eq!((second.html.matches(" autofocus").count(), wrong.html.matches(" autofocus").count()), (0, 1));
     for nonsense in ["/locks?after=x", "/locks?after=", "/locks?after=%00&type=Member"] {
         park.get(nonsense).await.is(200).says("50 on this page");
     }
