@@ -144,6 +144,10 @@ async fn ended_form_and_its_comparison_follow_what_is_saved_since() {
         }
     }
     assert!(minji.finds::<bool>(&says("What this page shows as “now” is older")).await);
+    let asks = "[...document.querySelectorAll('#conflict .said p, [data-tenure-choices]')].filter((e) => e.checkVisibility()).map((e) => e.innerText)";
+    let asked = minji.finds::<Vec<String>>(asks).await;
+    assert!(asked.iter().all(|said| !said.contains("decide") && !said.contains("Choose")), "{asked:?}");
+    minji.photo("comparison-ended").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -178,3 +178,32 @@ async fn editors_of_one_note_see_each_other() {
     park.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('Olivia Reed')").await;
     assert_eq!(park.complaints().await, [""; 0]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn note_whose_person_is_signed_out_speaks_of_the_note() {
+    let story = Story::begin().await;
+    for (language, told, never) in [("en", "write in the note", "the order"), ("ko", "메모를 바꾸면", "주문")] {
+        let park = story.reader_of(language).await;
+        park.sign_in("park").await;
+        super::unsaved::opens_the_note(&park).await;
+        park.sees("#note[data-tenure-state=held]").await;
+        park.types("#note textarea", language).await;
+        let says = format!("document.querySelector('[data-tenure-status]').textContent.includes('{told}')");
+        for way in ["an answer to a heartbeat", "an answer to a save"] {
+            park.loses_the_session().await;
+            match way {
+                "an answer to a heartbeat" => park.looks_away_and_back().await,
+                _ => park.clicks("[data-tenure-action=save]").await,
+            }
+            park.waits_until(&says).await;
+            park.sees("[data-tenure-signin]").await;
+            let said = park.reads("[data-tenure-status]").await;
+            assert!(!said.contains(never), "{way}: {said}");
+            park.signs_in_in_another_tab("park").await;
+            park.looks_away_and_back().await;
+            park.sees("#note[data-tenure-state=held]").await;
+        }
+        super::saves(&park).await;
+        story.clock.advance(Duration::from_secs(1));
+    }
+}

@@ -84,6 +84,10 @@ texts! {
     js_signed_out:
         "You are signed out. Sign in again in another tab, then go on here. What you type stays; others may edit the order meanwhile.",
         "로그인이 풀렸습니다. 다른 탭에서 다시 로그인한 뒤 계속하세요. 입력한 내용은 그대로 있지만, 그사이 다른 사람이 주문을 수정할 수 있습니다.";
+    js_note_signed_out:
+        "You are signed out. Sign in again in another tab, then go on here. What you type stays; others may write in the note meanwhile: \
+         then you will see both texts when you save.",
+        "로그인이 풀렸습니다. 다른 탭에서 다시 로그인한 뒤 계속하세요. 입력한 내용은 그대로 있습니다. 그사이 다른 사람이 메모를 바꾸면 저장할 때 두 글을 나란히 보여 드립니다.";
     js_unkept:
         "This browser keeps no copy of what you type: its storage is full or blocked. Save before you leave this page.",
         "브라우저의 저장 공간이 가득 찼거나 막혀 있어 입력한 내용을 따로 보관하지 못합니다. 이 페이지를 떠나기 전에 저장하세요.";
