@@ -74,13 +74,11 @@ export function keepLease(element, onAnswer) {
 		return new URLSearchParams({ ...of, person, idle_ms: Math.round(since(used)), ...facts });
 	}
 
-	/**
-	 * The pages that this tab displayed before: the beacon with which one releases its lease may be late, or blocked. Of a page whose lease
-	 * somebody ended, only its reload speaks: a form that is opened again is a new one.
-	 */
-	function before() {
-		const left = store(() => JSON.parse(sessionStorage[LEFT]));
-		const isOurs = left?.person === person && (isReturn || !left.lost) && performance.timeOrigin - left.at < LEFT_MS;
+	/** The pages that this tab displayed before: the beacon with which one releases its lease may be late, or blocked. */
+	const before = () => store(() => JSON.parse(sessionStorage[LEFT]));
+	function lidsBefore() {
+		const left = before();
+		const isOurs = left?.person === person && performance.timeOrigin - left.at < LEFT_MS;
 		return isOurs ? left.lids.filter((lid) => lid !== hidden(form, "lid")) : [];
 	}
 
@@ -99,9 +97,10 @@ export function keepLease(element, onAnswer) {
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
-		const left = want === "keep" ? [] : before();
+		const left = want === "keep" ? [] : lidsBefore();
+		const pages = left.length && { left, again: !before().isOver };
 		isPending ||= want === "take";
-		const answer = await post(form, beat, "actions", () => body({ want, ...(left.length && { left }), ...facts }), signal);
+		const answer = await post(form, beat, "actions", () => body({ want, ...pages, ...facts }), signal);
 		clearTimeout(slow);
 		if (flight !== mine) return;
 		flight = undefined;
@@ -296,12 +295,11 @@ export function keepLease(element, onAnswer) {
 		// A page that sends again what was sent before has the lease of that, unless an answer has said otherwise.
 		const mayHold = isHeld || hasAsked || ("sharesId" in form.dataset && !answeredAt);
 		const isOver = !isMine || !mayHold || (isAt("lost leaving refused saved") && !isDropped && !isPending);
-		const lost = isMine && isAt("lost") && !isDropped;
 		letGo?.();
 		// A page that never had a lease may not know what became of those before it.
-		const lids = [hidden(form, "lid"), ...(hadLease ? [] : before())].slice(0, MOST_LEFT);
-		const leaves = () => store(() => (sessionStorage[LEFT] = JSON.stringify({ lids, lost, person, at: Date.now() })));
-		if (lost) leaves();
+		const lids = [hidden(form, "lid"), ...(hadLease ? [] : lidsBefore())].slice(0, MOST_LEFT);
+		const leaves = () => store(() => (sessionStorage[LEFT] = JSON.stringify({ lids, person, at: Date.now() })));
+		if (isMine && isAt("lost") && !isDropped) leaves();
 		// After an answer there is nothing to keep, and without a request nothing was acquired. Otherwise a short time is left:
 		// a reload or Back may come next.
 		if (isOver) return;
@@ -317,14 +315,16 @@ export function keepLease(element, onAnswer) {
 				ask(acquire ? "take" : undefined, facts());
 			});
 
+	// A form that is opened again is a new one: how those before it ended, only the reload of their own pages says.
+	if (!isReturn) store(() => (sessionStorage[LEFT] = JSON.stringify({ ...before(), isOver: true })));
 	// The page was rendered while the one before still had the lease, and may not know how that ended.
-	if (before().length && (isReturn || isAt("refused"))) say("server");
+	if (lidsBefore().length && (isReturn || isAt("refused"))) say("server");
 	show(isHeld ? "held" : state);
 	setInterval(tick, 1000);
 	claim();
 	watch(form, notice);
 	if (!isHeld && (acquire === "open" || (acquire && typed(form)))) begin();
-	else if (isHeld || state !== "free" || (isReturn && before().length)) ask();
+	else if (isHeld || state !== "free" || (isReturn && lidsBefore().length)) ask();
 	else next();
 
 	return {

@@ -11,7 +11,8 @@
 //! | `idle_ms` | the time since the person's last input there, at least 1: see [`tenure::lease::Heartbeat`], [`free_in`](crate::verdict::free_in) |
 //! | `csrf` | with `take`: a lock id without a lease is no proof |
 //! | `instead_of` | with `take`: the generation of the person's own lease elsewhere, which ends here |
-//! | `left` | with `take` or `look`: the lock id of the page that this tab displayed before, and of those before it that it knows nothing of, at most eight, separated by commas. Their releases may come later, or never; if another person ended such a lease of this aggregate, the response says so, and the lock is not acquired |
+//! | `left` | with `take` or `look`: the lock id of the page that this tab displayed before, and of those before it that it knows nothing of, at most eight, separated by commas. Their releases may come later, or never |
+//! | `again` | with `left`, and `true`: this page was loaded again, by a reload or Back. If another person ended such a lease of this aggregate, the response says so, and the lock is not acquired |
 //!
 //! | the response | |
 //! |---|---|
@@ -106,6 +107,7 @@ pub struct Beat<A> {
     idle: Duration,
     instead_of: Option<i64>,
     left: Vec<LockId>,
+    again: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -129,6 +131,8 @@ struct Fields {
     idle_ms: u64,
     instead_of: Option<i64>,
     left: Option<String>,
+    #[serde(default)]
+    again: bool,
 }
 
 impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
@@ -162,6 +166,7 @@ impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
             idle: Duration::from_millis(sent.idle_ms.max(1)),
             instead_of: sent.instead_of,
             left: left_ids(sent.left.as_deref()).ok_or_else(|| wrong("left"))?,
+            again: sent.again,
         })
     }
 }
@@ -285,14 +290,15 @@ impl<A: Aggregate> Beat<A> {
     /// Releases the leases of the pages that this tab displayed before, as their own requests do. Those are sent without waiting: they can
     /// arrive after this request, before the request that acquired the lease, or not at all.
     ///
-    /// If another person ended such a lease of the same aggregate, returns how: loading the page again does not acquire the lock again.
+    /// If another person ended such a lease of the same aggregate, returns how to a page that was loaded again, so that this does not
+    /// acquire the lock again. A form that was opened again is a new one.
     async fn part_from_left(&self, locks: &LockManager, key: &LockKey) -> Result<Option<Box<NoLock>>, Problem> {
         for left in self.left.iter().filter(|left| self.want != Want::Keep && **left != self.id) {
             match locks.expire_within(left, PARTING_GRACE).await {
                 Ok(_) => {}
                 Err(LeaseError::NoLock(no_lock)) => {
                     let is_by_another = no_lock.why.ended_by().is_some_and(|by| by.id != self.owner.id);
-                    if is_by_another && no_lock.key.as_ref() == Some(key) {
+                    if self.again && is_by_another && no_lock.key.as_ref() == Some(key) {
                         return Ok(Some(Box::new(no_lock)));
                     }
                 }
@@ -429,9 +435,9 @@ fn bad(detail: String) -> Problem {
 
 impl<A> fmt::Debug for Beat<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Beat { owner, id, form, seen, want, idle, instead_of, left } = self;
+        let Beat { owner, id, form, seen, want, idle, instead_of, left, again } = self;
         let mut shown = f.debug_struct("Beat");
         shown.field("owner", owner).field("id", id).field("form", form).field("seen", seen).field("want", want);
-        shown.field("idle", idle).field("instead_of", instead_of).field("left", left).finish()
+        shown.field("idle", idle).field("instead_of", instead_of).field("left", left).field("again", again).finish()
     }
 }

@@ -92,10 +92,45 @@ async fn reload_of_a_form_whose_lock_was_ended_tells_the_reason_and_takes_nothin
     minji.sees("form[data-tenure-state=held]").await;
     super::saves(&minji).await;
     assert_eq!(minji.reads("dd.typed").await, "Leave it with the neighbour!");
-    // A form that is opened again is a new one.
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
-    minji.types("[name=message]", "Ring twice").await;
-    minji.sees("#shipping[data-tenure-state=held]").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn form_that_is_opened_again_after_its_lock_was_ended_is_a_new_one() {
+    let story = Story::begin().await;
+    for way in ["left without saving", "left by an address", "left before it heard", "left by [Edit again]"] {
+        let minji = story.person("minji").await;
+        if way != "left before it heard" {
+            minji.has_a_quick_heart().await;
+        }
+        minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+        minji.types("[name=message]", "Leave it with the neighbour").await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        if way == "left before it heard" {
+            minji.gets_heartbeats_through(false).await;
+        }
+        olivia_ends_the_editing(&story, "The parcel goes out now").await;
+        if way != "left before it heard" {
+            minji.sees("form[data-tenure-state=lost]").await;
+        }
+        match way {
+            "left without saving" => minji.clicks("[form=leave]").await,
+            "left by [Edit again]" => minji.clicks("[data-tenure-action=again]").await,
+            _ => minji.goes_to("/orders").await,
+        }
+        minji.gets_heartbeats_through(true).await;
+        if way != "left by [Edit again]" {
+            minji.waits_until("!document.querySelector('#shipping')").await;
+            minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+            // Nor does its reload say how the one before it ended.
+            minji.reloads().await;
+        }
+        minji.sees("#shipping[data-tenure-state=free], #shipping[data-tenure-state=held]").await;
+        minji.types("[name=message]", way).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        super::saves(&minji).await;
+        assert_eq!(minji.reads("dd.typed").await, way);
+        story.clock.advance(Duration::from_secs(1));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,6 +9,7 @@ mod first_edit;
 mod idle;
 mod keyboard;
 mod layout;
+mod leaving;
 mod live;
 mod looks;
 mod losing;
