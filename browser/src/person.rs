@@ -118,6 +118,13 @@ impl Person {
         self.done(&format!("clicks {css}"), element.click().await).await;
     }
 
+    /// Clicks twice at the same place, as fast as a double click.
+    pub async fn double_clicks(&self, css: &str) {
+        let element = self.sees(css).await;
+        let clicked = self.web.action_chain().double_click_element(&element).perform().await;
+        self.done(&format!("double clicks {css}"), clicked).await;
+    }
+
     /// Opens the menu with their name, if it is not open.
     pub async fn opens_the_menu(&self) {
         if !self.finds::<bool>("document.querySelector('#me').matches(':popover-open')").await {

@@ -260,6 +260,7 @@ export function keepLease(element, onAnswer) {
 		if (!isIn(element, target)) return;
 		last = target;
 		isPinned = false;
+		if (said.note === text.textMore && !typed(form)) say("note"); // It was taken back.
 		if (isDropped) isDropped = goOn();
 		begin();
 		// Its lease has ended, or the lock became free while nobody was here.

@@ -122,13 +122,13 @@ export function drop(draft, url) {
 const isOther = ({ typed, base = {} }) => Object.entries(typed).some(([name, values]) => `${values}` !== `${base[name]}`);
 
 /** Its text in words, a line for each field that has another value than before; if none has, for each that has any. */
-export function words({ typed, base = {}, labels = {} }, shorten = (value) => value) {
+export function words({ typed, base = {}, labels = {}, empty = "–" }, shorten = (value) => value) {
 	const all = Object.entries(typed).flatMap(([name, values]) => values.map((value, at) => ({ name, at, value, before: base[name]?.[at] ?? "" })));
-	const some = all.filter(({ value }) => value);
-	const other = some.filter(({ value, before }) => `${value}` !== `${before}`);
+	const other = all.filter(({ value, before }) => `${value}` !== `${before}`);
 	const label = ({ name, at }) => labels[name]?.[at] ?? labels[name]?.at(-1) ?? name;
-	const line = (field) => (field.value === true ? label(field) : `${label(field)}: ${shorten(field.value, field.before)}`);
-	return (other.length ? other : some).map(line);
+	const said = ({ value, before }) => (`${value || ""}`.trim() ? shorten(value, before) : empty);
+	const line = (field) => (field.value === true ? label(field) : `${label(field)}: ${said(field)}`);
+	return (other.length ? other : all.filter(({ value }) => value)).map(line);
 }
 
 /** A text from its first change on, if that comes late. */
@@ -236,7 +236,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		const sentText = !isSent && sent.of === form_id() && used !== form_id() && JSON.parse(sent.text);
 		return {
 			key, at: typedAt, page: here, person, form: form_key, form_id: isSent ? sent.of : form_id(), version: version(),
-			base: read(form, base), labels: read(form, label), typed: text, question: used !== form_id() && form.dataset.text, sent: isSent, sentText,
+			base: read(form, base), labels: read(form, label), empty: form.dataset.textEmpty, typed: text, question: used !== form_id() && form.dataset.text, sent: isSent, sentText,
 			...(savedAs?.of === form_id() && savedAs.next),
 		};
 	}
@@ -421,7 +421,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		send(() => new URLSearchParams(new FormData(sentBox)));
 	});
 	// The pressed button is gone: the focus goes where the person goes on.
-	part("restore").addEventListener("click", () => {
+	part("restore").addEventListener("click", ({ detail }) => {
+		if (detail > 1) return; // The second half of a double click on the button that was here before.
 		const [name] = Object.keys(offer.typed);
 		restoreDraft();
 		fields(form).find((field) => field.name === name)?.focus();

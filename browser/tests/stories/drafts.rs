@@ -127,6 +127,61 @@ async fn a_double_click_on_save_saves_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn field_that_was_emptied_is_named_in_its_draft() {
+    for (language, said) in [("en", "Message to the courier: (empty)"), ("ko", "배송 메시지: (비어 있음)")] {
+        let story = Story::begin().await;
+        let minji = story.reader_of(language).await;
+        minji.sign_in("minji").await;
+        for (left, after) in [("", ""), (" ", ", ")] {
+            minji.goes_to(SHIPPING).await;
+            minji.sees("#shipping[data-tenure-state]").await;
+            let empties = "((field) => (field.focus(), field.select(), document.execCommand('delete'), null))(document.querySelector('[name=message]'))";
+            minji.finds::<()>(empties).await;
+            minji.presses(left).await;
+            if !after.is_empty() {
+                minji.types("[name='receiver.phone']", "010-4444-4444").await;
+            }
+            minji.goes_to(&format!("/orders/{ORDER}")).await;
+            let of_page = minji.reads("[data-tenure-draft-said]").await;
+            assert!(of_page.contains(said) && of_page.contains(after), "{of_page}");
+            minji.goes_to(SHIPPING).await;
+            let offered = minji.reads("[data-tenure-draft-text]").await;
+            assert!(offered.contains(said), "{offered}");
+            if after.is_empty() {
+                minji.clicks("[data-tenure-draft-restore]").await;
+                assert_eq!(minji.value("[name=message]").await, "");
+                minji.clicks("[data-tenure-draft-discard]").await;
+            }
+        }
+        story.clock.advance(Duration::from_secs(400));
+        let park = story.person("park").await;
+        park.goes_to(&format!("/orders/{ORDER}")).await;
+        park.clicks("form[action='/orders/2026-000300/start-shipping'] button").await;
+        park.sees(".flash").await;
+        minji.goes_to(&format!("/orders/{ORDER}")).await;
+        minji.sees("[data-tenure-kept]").await;
+        let text = minji.value("[data-tenure-kept-text]").await;
+        assert!(text.lines().any(|line| line == said), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn double_click_that_drops_a_draft_does_not_put_it_back() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.reloads().await;
+    minji.waits_until("document.querySelector('[name=message]').value === 'Ring twice'").await;
+    minji.double_clicks("[data-tenure-draft-discard]").await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    let before = minji.value("[name=message]").await;
+    assert_ne!(before, "Ring twice");
+    minji.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(minji.value("[name=message]").await, "Ring twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn draft_of_a_shipped_order_is_shown_on_its_page() {
     for (language, field, copied, gone) in [
         ("en", "Message to the courier", "Copied.", "Discarded."),

@@ -28,6 +28,24 @@ pub(crate) async fn wide(person: &Person, page: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn why_an_order_cannot_be_changed_is_said_in_full_on_a_phone() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.goes_to(&format!("/orders/{ORDER}")).await;
+    park.clicks("form[action='/orders/2026-000300/start-shipping'] button").await;
+    park.sees(".flash").await;
+    for language in ["en", "ko"] {
+        let person = story.reader_of(language).await;
+        person.sign_in("minji").await;
+        person.has_a_screen_of(320, 640, 2).await;
+        person.goes_to(&format!("/orders/{ORDER}")).await;
+        person.photo(&format!("{language}-shipped-phone")).await;
+        let cut = "((words) => words.scrollHeight - words.clientHeight)(document.querySelector('.line .words'))";
+        assert!(person.finds::<i32>(cut).await <= 1, "{language}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_page_scrolls_sideways_when_zoomed_or_on_a_phone() {
     let story = Story::begin().await;
     let mut found = Vec::new();

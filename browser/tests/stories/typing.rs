@@ -152,6 +152,25 @@ async fn every_key_counts_offline_and_signed_out() {
     minji.waits_until("document.activeElement.name === 'message'").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_typed_after_a_save_and_taken_back_is_not_called_unsaved() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(SHIPPING).await;
+    minji.types(MESSAGE, "Ring").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    saves_on_a_slow_line(&minji).await;
+    minji.clicks(MESSAGE).await;
+    minji.presses("s").await;
+    is_answered(&minji).await;
+    let says =
+        |is: &str| format!("{is}document.querySelector('[data-tenure-status]').textContent.startsWith('Saved.')");
+    minji.waits_until(&says("")).await;
+    minji.presses(browser::Key::Backspace).await;
+    assert!(minji.finds::<bool>(&says("!")).await, "at once, not with the next heartbeat");
+    minji.waits_until("!Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))").await;
+}
+
 /// The next save of this page is answered when [`is_answered`] says so.
 async fn saves_on_a_slow_line(person: &Person) {
     let slow =

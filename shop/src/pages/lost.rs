@@ -75,7 +75,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     let style = Style { t, mistakes: &[], own: false, readonly: true };
     let held_now = view.holder.clone().map(|holder| frame.sees(holder));
     let held_now = held_now.as_ref();
-    let (state, title, mut said) = reason(&frame, attempt.no, no_lock, held_now, moved.is_some());
+    let (state, title, mut said) = reason(&frame, &attempt, no_lock, held_now, moved.is_some());
     // A form that was sent twice is in the order already; added lines are there under their own numbers.
     let added = new_line_inputs(style, typed).len();
     let is_done = state == FINISHED && rows.len() == added && rows.iter().all(Row::is_theirs);
@@ -147,13 +147,17 @@ fn again(attempt: &Attempt<'_>, has_text: bool, own: Option<&Holder>) -> (String
 /// The state of the page, its title, and the reason of the loss.
 fn reason(
     frame: &Frame,
-    no: &OrderNo,
+    attempt: &Attempt<'_>,
     no_lock: &NoLock,
     held_now: Option<&Holder>,
     moved: bool,
 ) -> (&'static str, Html, Vec<Html>) {
-    let t = frame.t;
+    let (t, no) = (frame.t, attempt.no);
     let other = held_now.filter(|holder| !frame.is_me(&holder.owner));
+    // It waited for another editor, and never had a lease.
+    if attempt.what == What::OpenEdit && no_lock.why == LeaseLossReason::Unknown && held_now.is_none() {
+        return ("LP-6", t.free_title(no), vec![t.free_what().into()]);
+    }
     let held = other.map(|holder| t.lost_held(&holder.owner, frame.at(holder.since)));
     let (state, title) = match &no_lock.why {
         LeaseLossReason::TakenOver { by, .. } if frame.is_me(by) => ("OE-12", t.lost_title_moved(no)),

@@ -247,8 +247,8 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
             ("OE-8", t.standing_lapsed_changed(ended(f, why), who(f, kind, moved)))
         }
         Verdict::Ended { why, moved: None } => ("OE-7", t.standing_lapsed(ended(f, why))),
-        // Without a lock of its own it does not know of the others.
-        Verdict::Free if kind == Kind::Note => ("OE-24", "".into()),
+        // Without a lock of its own nobody knows of it.
+        Verdict::Free if kind == Kind::Note => ("OE-24", t.note_unseen().into()),
         // Its form had a lease.
         Verdict::Free if kind == Kind::Edit => ("OE-7", t.standing_lapsed_free().into()),
         Verdict::Free => ("OE-0b", t.reserved_when_changed().into()),

@@ -64,7 +64,8 @@ texts! {
     now_at(time): "At {time}", "{time} 현재";
     absent_value: "–", "–";
     no_line: "(not in the order)", "(주문에 없음)";
-    only_theirs(count):
+    only_theirs(count): "Fields that only the other side changed ({count})", "상대만 바꾼 항목({count}개)";
+    only_theirs_to_choose(count):
         "Fields that only the other side changed ({count}) – theirs stay, unless you choose yours",
         "상대만 바꾼 항목({count}개) – 내 값을 고르지 않으면 바뀐 값이 유지됩니다";
     apply_mine: "Save the result", "이대로 저장";

@@ -139,6 +139,7 @@ texts! {
         "읽고 복사할 수 있습니다. 고치려면 위의 버튼을 누르세요.";
 
     note_title(no): "Note on order {no}", "주문 {no}의 메모";
+    note_unseen: "Others do not see that you have this note open.", "다른 사람에게는 이 메모를 열어 두신 것이 보이지 않습니다.";
     note_alone: "Nobody else has this note open.", "이 메모를 연 다른 사람은 없습니다.";
     note_other(name, time):
         "{name} also has this open, since {time}. Both of you can save; if your changes meet, you will be told.",

@@ -471,6 +471,26 @@ async fn leaving_a_form_whose_save_had_arrived_says_that_it_was_saved() {
 }
 
 #[tokio::test]
+async fn taking_theirs_after_a_comparison_was_saved_without_an_answer_says_that_it_was_saved() {
+    const SAVE: &str = "/orders/2026-000300/edit/save";
+    const LEAVE: &str = "/orders/2026-000300/leave";
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let older = minji.edit(ORDER).await;
+    minji.submit(older.form(LEAVE)).await;
+    let shipping = minji.get(SHIPPING).await;
+    park.submit(park.edit(ORDER).await.form(SAVE).with("message", "Theirs")).await;
+    let whole = minji.edit(ORDER).await.form(SAVE).with("version", older.form(SAVE).value("version"));
+    for (mine, at) in [(whole, SAVE), (shipping.form(SHIPPING), SHIPPING)] {
+        let compared = minji.submit(mine.with("message", at)).await;
+        compared.is(409);
+        let leave = compared.form(LEAVE);
+        minji.submit(compared.form(at).with("message", at)).await.is(200);
+        minji.submit(leave).await.is(200).tells("It had been saved before you left the form");
+    }
+}
+
+#[tokio::test]
 async fn product_whose_removal_was_saved_and_is_taken_back_is_compared() {
     const NO: &str = "2026-000290";
     const SAVE: &str = "/orders/2026-000290/edit/save";

@@ -255,7 +255,10 @@ async fn own_form_in_another_tab_is_recognised() {
     assert_eq!((mode.as_str(), &refused["state"], &refused["generation"]), ("refused", &"LP-16".into(), &1.into()));
     let here = minji.submit(form).await;
     assert_eq!(here.is(423).says("문 앞에").state(), "LP-16");
-    minji.submit(here.form(&format!("{EDIT}/move-here"))).await.is(200).says("문 앞에");
+    let moved = minji.submit(here.form(&format!("{EDIT}/move-here"))).await;
+    moved.is(200).says("문 앞에").says("You are editing the order");
+    // That form has a lock from the start, also without scripts.
+    assert!(!moved.text().contains("Nothing is reserved"), "{}", moved.text());
 }
 
 #[tokio::test]

@@ -571,3 +571,17 @@ async fn two_removals_that_would_leave_no_product_are_not_offered_together() {
     let left: Vec<_> = server.order(NO).await.0.lines().iter().map(OrderLine::line_no).collect();
     assert_eq!(left, [2]);
 }
+
+#[tokio::test]
+async fn choice_between_what_only_the_others_changed_is_named_where_there_is_one() {
+    let chooses = "theirs stay, unless you choose yours";
+    for (field, value, has_a_choice) in [("quantity-1", "2", false), ("receiver.phone", "010-2222-3333", true)] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        let mine = minji.get(SHIPPING).await.form(SHIPPING).with("message", "Mine");
+        park.submit(park.edit(ORDER).await.form(SAVE).with("message", "Theirs").with(field, value)).await.is(200);
+        let compared = minji.submit(mine).await;
+        compared.is(409).says("Fields that only the other side changed (1)");
+        assert_eq!(compared.text().contains(chooses), has_a_choice, "{field}: {}", compared.text());
+    }
+}

@@ -126,7 +126,8 @@ async fn note_without_a_lock_does_not_say_that_nobody_else_has_it() {
     let page = olivia.get(&opened.is(200).path).await;
     assert!(!page.is(200).html.contains("Nobody else"), "{}", page.html);
     let form = page.form(SAVE);
-    assert_eq!(olivia.beat("note", &form, "look").await.1["said"], "");
+    let told = olivia.beat("note", &form, "look").await.1;
+    assert_eq!(told["said"], "Others do not see that you have this note open.");
     // With the first change, it has one.
     let told = olivia.beat("note", &form, "take").await.1;
     assert!(told["said"].as_str().is_some_and(|said| said.contains("박서연 also has this open")), "{told}");

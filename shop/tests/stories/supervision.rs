@@ -34,6 +34,31 @@ async fn an_operator_ends_a_forgotten_lease_and_its_holder_reads_why() {
 }
 
 #[tokio::test]
+async fn page_that_waited_with_text_says_that_the_order_is_free_when_it_is_loaded_again() {
+    let server = Server::start().await;
+    for (language, free, never) in
+        [("en", "You can edit now", "cannot be saved"), ("ko", "지금 수정할 수 있습니다", "저장할 수 없는 양식")]
+    {
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        minji.get(&format!("/orders/{ORDER}?lang={language}")).await;
+        let editing = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save").with("message", language);
+        park.submit(park.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+        let his = park.edit(ORDER).await;
+        let refused = minji.submit(editing).await;
+        let waits = minji.submit(refused.is(410).form("/orders/2026-000300/edit")).await;
+        waits.is(423).says(language);
+        park.submit(his.form("/orders/2026-000300/edit/save").with("receiver.phone", "010-2222-3333")).await.is(200);
+        let page = minji.get(&waits.path).await;
+        page.is(410).says(free).says(language);
+        assert!(!page.text().contains(never), "{}", page.text());
+        let form = minji.submit(page.form("/orders/2026-000300/edit")).await;
+        minji.submit(form.is(200).form("/orders/2026-000300/edit/save")).await;
+        minji.submit(form.form("/orders/2026-000300/leave")).await;
+        server.clock.advance(std::time::Duration::from_secs(400));
+    }
+}
+
+#[tokio::test]
 async fn comparison_whose_editing_was_ended_does_not_promise_that_it_can_be_saved_later() {
     const SAVE: &str = "/orders/2026-000300/edit/save";
     let server = Server::start().await;
