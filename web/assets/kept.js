@@ -110,7 +110,7 @@ export function followSent(place) {
 	addEventListener(NEWS, ask);
 	discard?.addEventListener("click", async (event) => {
 		event.preventDefault();
-		await tell(address, { form_id: form });
+		await tell(address, { form_id: hidden(place, "form_id") });
 		place.querySelector("[data-tenure-sent-text]").textContent = textDropped;
 		// The pressed button is gone. Who types by now goes on there.
 		if (document.activeElement === discard) place.querySelector("button").focus();

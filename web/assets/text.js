@@ -260,7 +260,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		box.hidden = false;
 		const time = clock(state === "dropped" ? offer.dropped : offer.at, box.dataset);
 		const said = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`];
-		part("text").textContent = said?.replace("{time}", time).replace("{text}", () => beginning({ ...draft, labels: { ...draft.labels, ...read(form, label) } }));
+		part("text").textContent = said?.replace("{time}", time).replace("{text}", () => beginning({ ...draft, labels: { ...draft.labels, ...read(form, label) }, empty: form.dataset.textEmpty }));
 		part("restore").hidden = state === "back";
 		part("discard").hidden = state === "dropped";
 	}

@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 /// Number of leading bytes with the creation time, in milliseconds since 1970.
 const TIME: usize = 6;
 
-/// The id of an opened form: the creation time, then 10 random bytes. It is no secret, and may be part of
+/// The id of an opened form: the creation time, by which ids are ordered, then 10 random bytes. It is no secret, and may be part of
 /// an address: it is useful only together with the browser's own [key](crate::browser_key::BrowserKey), and
 /// the signed-in person.
 ///
 /// The form carries it as the hidden field `form_id`. An application writes it in the transaction of the save (see
 /// [`Update::also`](tenure::unit_of_work::Update::also)); if the same form is sent again, the first save is the response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FormId([u8; 16]);
 
 impl FormId {

@@ -254,3 +254,42 @@ async fn offered_text_is_not_seen_out_of_the_browsers_memory_before_the_shop_say
     minji.finds::<()>("(arrive(), null)").await;
     minji.waits_until(is_seen).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_refused_after_the_page_to_which_one_goes_back_stays() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    let mut page = String::new();
+    for message in ["First", "First and more words"] {
+        minji.types("[name=message]", message).await;
+        minji.types("[name='receiver.phone']", "12").await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji
+            .waits_until(&format!(
+                "location.search.includes('kept') && location.search !== '{page}' && document.querySelector('#shipping[data-tenure-state]')"
+            ))
+            .await;
+        page = minji.finds("location.search").await;
+        assert!(!minji.finds::<bool>("Boolean(document.querySelector('[data-tenure-sent]'))").await);
+    }
+    minji.goes_back().await;
+    minji.waits_until(&format!("location.search !== '{page}' && document.querySelector('[data-tenure-sent]')")).await;
+    assert_eq!(minji.value("[name=message]").await, "First");
+    assert!(minji.reads("[data-tenure-sent]").await.contains("First and more words"));
+    minji.types("[name='receiver.phone']", "010-2222-3333").await;
+    // A draft of this form has not got it.
+    minji.reloads().await;
+    minji.waits_until("document.querySelector('[name=\"receiver.phone\"]').value.startsWith('010')").await;
+    minji.sees("[data-tenure-sent]").await;
+    minji.photo("refused-after-this-page").await;
+    super::saves(&minji).await;
+    assert_eq!(minji.reads("dd.typed").await, "First");
+    let page = minji.reads("main").await;
+    assert!(page.contains("was not saved") && page.contains("First and more words"), "{page}");
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.clicks("[data-tenure-sent-discard]").await;
+    minji.waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')").await;
+    minji.goes_to(&format!("/orders/{ORDER}")).await;
+    assert!(!minji.reads("main").await.contains("was not saved"));
+}

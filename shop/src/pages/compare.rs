@@ -387,6 +387,11 @@ impl OwnText {
         OwnText { fields: self.fields.without_same(now), ..self }
     }
 
+    /// Without what these fields have, too.
+    pub(super) fn without(self, there: &Fields) -> OwnText {
+        OwnText { fields: self.fields.without(there), ..self }
+    }
+
     /// The same in words. A line that is gone has its product in the order on which it was typed.
     pub(super) fn words(&self, t: Lang, now: Option<&Order>) -> Vec<(Html, String)> {
         typed(t, &self.fields, &now.into_iter().chain(&self.opened).collect::<Vec<_>>())

@@ -141,6 +141,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let savers = savers(conflict, if is_note { &[] } else { &view.changes });
     let own = match (has_mine, both.is_some()) {
         (_, true) => Own::Fits,
+        (true, false) if rows.iter().all(Row::is_theirs) => Own::Done,
         (true, false) => Own::Text,
         (false, false) if is_done => Own::Done,
         (false, false) => Own::Command,
@@ -149,7 +150,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     if is_emptied && rule.is_none() {
         said.push(t.both_leave_nothing().into());
     }
-    if attempt.fields.has("apply") && both.is_none() && rule.is_none() {
+    if attempt.fields.has("apply") && applies && both.is_none() && rule.is_none() {
         said.push(t.choices_kept().into());
     }
     let mut gone = rows.iter().filter(|row| row.gone && !row.is_theirs()).peekable();
@@ -286,7 +287,7 @@ fn state(
 enum Own {
     /// A command.
     Command,
-    /// A command of which nothing is left to do.
+    /// A command of which nothing is left to do, or text that was given up for theirs.
     Done,
     /// Text.
     Text,

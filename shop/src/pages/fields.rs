@@ -19,7 +19,7 @@ pub(crate) const REMOVE: &str = "remove";
 pub(crate) const SAVED_BEFORE: &str = "saved-before";
 
 /// Fields of one page that are not typed text: never carried on to the next page.
-const OF_THE_PAGE: [&str; 21] = [
+const OF_THE_PAGE: [&str; 22] = [
     "csrf",
     "lid",
     "form_id",
@@ -39,6 +39,7 @@ const OF_THE_PAGE: [&str; 21] = [
     "password",
     "what",
     "text-of",
+    "beside",
     SAVED_BEFORE,
     "drop",
 ];
@@ -115,6 +116,11 @@ impl Fields {
         let is_removed = |name: &str| line_of_quantity(name).is_some_and(|line_no| self.removes(line_no));
         let differs = |(name, value): &&(String, String)| same.get(name) != Some(value.trim()) || is_removed(name);
         Fields(self.0.iter().filter(differs).cloned().collect())
+    }
+
+    /// Without the fields that these have with the same value.
+    pub(crate) fn without(&self, there: &Fields) -> Fields {
+        Fields(self.0.iter().filter(|pair| !there.0.contains(pair)).cloned().collect())
     }
 
     /// Whether nothing was typed that the order does not say as well.
@@ -212,8 +218,9 @@ impl Fields {
 
     /// The fields to keep: without the secrets, and without where the text was before.
     pub(crate) fn to_keep(&self) -> Pairs {
-        let is_left_out =
-            |name: &str| ["csrf", "lid", "kept", "text-of", SAVED_BEFORE].contains(&name) || is_password(name);
+        let is_left_out = |name: &str| {
+            ["csrf", "lid", "kept", "text-of", "beside", SAVED_BEFORE].contains(&name) || is_password(name)
+        };
         self.0.iter().filter(|(name, _)| !is_left_out(name)).cloned().collect()
     }
 

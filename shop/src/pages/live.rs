@@ -270,6 +270,16 @@ pub(super) fn more_opened(f: &Frame, count: usize) -> Html {
     }
 }
 
+/// That nothing of this type is held; of any type, if none is named.
+pub(super) fn none_held(f: &Frame, kind: &str) -> Html {
+    let (none, more) = match kind {
+        "Order" => (f.t.nobody_edits_an_order(), f.t.nobody_edits_an_order_more()),
+        "Note" => (f.t.nobody_edits_a_note(), f.t.nobody_edits_a_note_more()),
+        _ => (f.t.nobody_is_editing(), f.t.nobody_is_editing_more()),
+    };
+    Html::trusted(format!("<p><strong>{}</strong></p><p>{}</p>", Html::text(none), Html::text(more)))
+}
+
 /// That the list of what is edited shows some that are not any more.
 pub(super) fn some_ended(f: &Frame) -> Html {
     other_by_now(f, f.t.some_ended().into())

@@ -54,6 +54,11 @@ impl LockedPage {
         !self.what.has_text()
     }
 
+    /// Whether it was a save: [Try again] sends it again, and does not open a form.
+    fn is_unsaved(&self) -> bool {
+        is_save(self.what) && !self.typed.is_empty()
+    }
+
     /// The button of this attempt, while there is a holder.
     fn button(&self) -> Html {
         button(&self.f, self.what, Some(&self.holder)).1
@@ -146,6 +151,11 @@ fn command(f: &Frame, what: What, holder: Option<&Holder>) -> Html {
     ))
 }
 
+/// Whether it saves text: the others open a form, or are commands.
+fn is_save(what: What) -> bool {
+    what.has_text() && !matches!(what, What::OpenEdit | What::OpenNote)
+}
+
 /// The place of the button of this attempt, and what is in it now.
 fn button(f: &Frame, what: What, holder: Option<&Holder>) -> (&'static str, Html) {
     match (what, holder) {
@@ -186,10 +196,11 @@ pub(super) fn now(
             told.page("LP-14", None)
         }
         _ => {
-            let title = t.free_title(no);
+            let title = if is_save(what) { t.ready_title(no) } else { t.free_title(no) };
             let free = match what {
                 What::StartShipping => t.free_to_ship(),
                 What::Cancel => t.free_to_cancel(),
+                what if is_save(what) => t.free_to_save(),
                 _ => t.free_what(),
             };
             let told = told.slot("title", &title).slot("who", flat("check", free, "free"));

@@ -76,7 +76,8 @@ pub(super) async fn show(
     Query(asked): Query<Pairs>,
 ) -> Answer {
     let kept = KeptForm::asked(&shop, &visit, &key, &no, asked).await?;
-    let (id, fields) = kept.map(|kept| (Some(kept.id), kept.fields)).unwrap_or_default();
+    let (id, mut fields) = kept.map(|kept| (Some(kept.id), kept.fields)).unwrap_or_default();
+    fields.set("form_id", &form.to_string());
     let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: id };
     Ok(draw(&shop, visit, attempt, &key, form).await)
 }
@@ -112,11 +113,14 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
         && saved.goes_on_from(seen.map_or(0, |seen| seen.version().number()))
     {
         fields.set("version", &VersionToken::<Note>::new(&no, saved.version).to_string());
-        let note = shop.noted(&visit.member, &no).await.ok().and_then(|view| view.note);
-        let typed = Note::new(no.clone(), fields.text("text")).ok();
-        if note.is_some_and(|note| typed.is_some_and(|typed| typed.text() == note.text())) {
-            fields = Fields::default();
-        }
+    }
+    // What the note says already is not typed: in a comparison, it may have been chosen.
+    if fields.has("text")
+        && let Some(note) = shop.noted(&visit.member, &no).await.ok().and_then(|view| view.note)
+        && fields.text("version") == note.token().to_string()
+        && Note::new(no.clone(), fields.text("text")).is_ok_and(|typed| typed.text() == note.text())
+    {
+        fields = Fields::default();
     }
     fields.set("form_id", &next.to_string());
     let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: None };

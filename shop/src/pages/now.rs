@@ -240,7 +240,11 @@ pub(super) async fn locks(
         let new = if is_part { 0 } else { of_kind().filter(|holder| !is_shown(holder)).count() };
         let count = if is_part { of_kind().filter(is_shown).count() } else { of_kind().count() };
         let told = told.slot("count", live::count(&f, is_part, count));
-        Ok(told.slot("changed", live::more_opened(&f, new)))
+        Ok(match (asked.is_empty(), new) {
+            (true, 0) => told.slot("none", live::none_held(&f, kind.unwrap_or(""))),
+            (true, new) => told.slot("none", live::more_opened(&f, new)),
+            (false, new) => told.slot("changed", live::more_opened(&f, new)),
+        })
     };
     answer_page(&f, told.await, &headers)
 }

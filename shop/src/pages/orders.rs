@@ -159,7 +159,7 @@ impl OrdersPage {
 /// What is said if there are no orders of this kind.
 pub(super) fn none_of(t: Lang, only: Only) -> &'static str {
     match only {
-        Only::Edited => t.nobody_is_editing(),
+        Only::Edited => t.nobody_edits_an_order(),
         Only::Mine => t.you_edit_none(),
         Only::Drafts => t.no_drafts(),
     }

@@ -10,7 +10,7 @@ use tenure::{Aggregate, LockId, Version, VersionToken, version::Side};
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 
-use super::compare;
+use super::compare::{self, Row};
 use super::fields::{Fields, SAVED_BEFORE};
 use super::flash::Flash;
 use super::frame::Visit;
@@ -115,7 +115,9 @@ pub(super) async fn nothing_left(
         _ => Some(shop.order(&visit.member, attempt.no).await.ok()?),
     };
     let rows = compare::rows(visit.frame.t, conflict, attempt.fields, view.as_ref().map(|view| &*view.order));
-    if rows.iter().any(|row| matches!(row.side, Side::Mine | Side::Both)) {
+    // What was chosen in a comparison was theirs, and has changed again: that is asked again.
+    let was_chosen = |row: &Row| attempt.fields.has("apply") && row.is_theirs() && row.is_choosable();
+    if rows.iter().any(|row| matches!(row.side, Side::Mine | Side::Both) || was_chosen(row)) {
         return None;
     }
     let is_same = !conflict.opened_known || rows.iter().any(|row| row.is_same() && row.mine_changed());

@@ -190,11 +190,16 @@ impl Posted {
         Ok(once)
     }
 
-    /// The form, completed by its kept text if it was refused before and refers to it.
+    /// The form, completed by its kept text if it was refused before and refers to it. Other text of it that was offered beside its fields does
+    /// not go on with them.
     ///
     /// # Errors
     /// The page that says that it is not kept any more, or that it was saved before it was put into a form again; or that the database failed.
     pub(crate) async fn with_kept(self, shop: &Shop, no: &OrderNo) -> Result<Posted, Response> {
+        if let (Ok(beside), Some(form)) = (self.fields.text("beside").parse(), self.fields.text_of()) {
+            let set_aside = shop.set_aside(&self.visit.member, no, form, beside).await;
+            set_aside.map_err(|refusal| refusal::plain(self.visit.frame.clone(), refusal))?;
+        }
         if !self.fields.has("kept") {
             return Ok(self);
         }

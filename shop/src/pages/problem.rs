@@ -176,9 +176,9 @@ pub(super) fn typed(t: Lang, fields: &Fields, orders: &[&Order]) -> Vec<(Html, S
         Some((label(t, name, orders.iter().copied()), said))
     };
     let is_emptied = |name: &str| now.is_some() && SHIPPING.contains(&name);
-    let in_words = |(name, value): (&str, &str)| match (free(name), value) {
+    let in_words = |(name, value): (&str, &str)| match (free(name), value.trim()) {
         (true, "") => Some((field_label(t, name), t.empty_value().to_owned())),
-        (true, value) => Some((field_label(t, name), value.to_owned())),
+        (true, _) => Some((field_label(t, name), value.to_owned())),
         (false, _) => of_line((name, value)),
     };
     let typed = fields.iter().filter(|(name, value)| !value.is_empty() || is_emptied(name)).filter_map(in_words);

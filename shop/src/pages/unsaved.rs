@@ -31,6 +31,8 @@ impl Unsaved {
 pub(super) struct Offered {
     /// The text, and the form in which it goes on.
     pub(super) text: UnsavedText,
+    /// Whether that is the form above which it is offered, whose fields have not got it: its page was left by Back.
+    pub(super) is_beside: bool,
     /// What is said about it, with its beginning.
     pub(super) said: Html,
     /// The same, once it is dropped.
@@ -41,8 +43,8 @@ pub(super) struct Offered {
 const BEGINNING: usize = 80;
 
 impl Offered {
-    /// The latest of this kind of form, one that was dropped last; none above a form that has text already. `now` is the order, if it is a form of
-    /// that.
+    /// The latest of this kind of form, one that was dropped last; above a form that has text already, what the same form was sent with after
+    /// that. `now` is the order, if it is a form of that.
     ///
     /// # Errors
     /// [`Refusal::Failed`] if the database failed.
@@ -52,13 +54,18 @@ impl Offered {
         attempt: &Attempt<'_>,
         now: Option<&Order>,
     ) -> Result<Option<Offered>, Refusal> {
-        if !attempt.fields.is_blank() {
-            return Ok(None);
-        }
-        let no = attempt.no;
+        let (no, own) = (attempt.no, attempt.fields.text_of());
         let is_of = |text: &UnsavedText| is_about(text, no, |kind| kind == attempt.what.kind());
         let texts = shop.offered(&visit.member).await?.into_iter().filter(is_of);
-        Offered::read(shop, visit, no, texts.min_by_key(|text| text.is_dropped), now).await
+        let text = if attempt.fields.is_blank() {
+            texts.min_by_key(|text| text.is_dropped)
+        } else {
+            // The ids are in the order in which the texts were kept.
+            let is_later = |text: &UnsavedText| Some(text.form) == own && attempt.kept.is_some_and(|id| text.id > id);
+            texts.filter(|text| !text.is_dropped && is_later(text)).max_by_key(|text| text.id)
+        };
+        let offered = Offered::read(shop, visit, no, text, now, attempt.fields).await?;
+        Ok(offered.map(|offered| Offered { is_beside: Some(offered.text.form) == own, ..offered }))
     }
 
     /// The latest of any form of this order.
@@ -68,18 +75,25 @@ impl Offered {
     pub(super) async fn of(shop: &Shop, visit: &Visit, now: &Order) -> Result<Option<Offered>, Refusal> {
         let (no, texts) = (now.no(), shop.unsaved(&visit.member).await?);
         let text = texts.into_iter().find(|text| is_about(text, no, |_| true));
-        Offered::read(shop, visit, no, text, Some(now)).await
+        Offered::read(shop, visit, no, text, Some(now), &Fields::default()).await
     }
 
+    /// What of it is not `there`, in the fields above which it is offered.
     async fn read(
         shop: &Shop,
         visit: &Visit,
         no: &OrderNo,
         text: Option<UnsavedText>,
         now: Option<&Order>,
+        there: &Fields,
     ) -> Result<Option<Offered>, Refusal> {
         let Some(text) = text else { return Ok(None) };
         let Some(own) = own(shop, visit, no, &text, now).await? else { return Ok(None) };
+        let own = own.without(there);
+        // It was sent twice, or put into the form again.
+        if !there.is_blank() && own.fields.is_blank() {
+            return Ok(None);
+        }
         let words = own.words(visit.frame.t, now);
         let words = words.iter().map(|(label, value)| format!("{}: {value}", label.plain())).collect::<Vec<_>>();
         let (t, words) = (visit.frame.t, beginning(&words.join(", ")));
@@ -88,7 +102,7 @@ impl Offered {
             true => dropped.clone(),
             false => t.refused_before(visit.frame.at(text.at), words.as_str()),
         };
-        Ok(Some(Offered { text, said, dropped }))
+        Ok(Some(Offered { text, is_beside: false, said, dropped }))
     }
 }
 

@@ -24,6 +24,14 @@ texts! {
     nobody_is_editing_more:
         "As soon as somebody opens an order or a note for editing, it stands here.",
         "누군가 주문이나 메모를 수정하려고 열면 여기에 표시됩니다.";
+    nobody_edits_an_order: "Nobody is editing an order.", "주문을 편집 중인 사람이 없습니다.";
+    nobody_edits_an_order_more:
+        "As soon as somebody opens an order for editing, it stands here.",
+        "누군가 주문을 수정하려고 열면 여기에 표시됩니다.";
+    nobody_edits_a_note: "Nobody has a note open.", "메모를 연 사람이 없습니다.";
+    nobody_edits_a_note_more:
+        "As soon as somebody opens a note for editing, it stands here.",
+        "누군가 메모를 수정하려고 열면 여기에 표시됩니다.";
     locks_one: "1 lock", "1건";
     locks_many(count): "{count} locks", "{count}건";
     locks_on_this_page(count): "{count} on this page", "이 쪽에 {count}건";

@@ -194,6 +194,15 @@ impl Shop {
         Ok(storage::move_text(&self.db, &text, to.as_deref(), now()).await?)
     }
 
+    /// This text of a form, and what the form was sent with before, goes on in a form of its own: the fields that are sent now have not got it.
+    pub async fn set_aside(&self, member: &Member, about: &OrderNo, form: FormId, text: FormId) -> Result<(), Refusal> {
+        let is_meant = |unsaved: &UnsavedText| unsaved.id == text && unsaved.form == form;
+        if self.unsaved(member).await?.iter().any(is_meant) {
+            self.move_text(member, about, form, Some(FormId::random())).await?;
+        }
+        Ok(())
+    }
+
     /// Whether this form of this member was saved.
     pub async fn saved(&self, member: &Member, form: FormId) -> Result<Option<SavedForm>, Refusal> {
         let row = storage::saved_form(&self.db, &form.to_string(), member.id().as_str()).await?;

@@ -52,7 +52,7 @@ async fn search_finds_numbers_and_customers_and_signs_mean_themselves() {
 async fn filters_show_what_is_edited_what_is_mine_and_what_was_not_saved() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    park.get("/orders?only=edited").await.says("Nobody is editing.");
+    park.get("/orders?only=edited").await.says("Nobody is editing an order.");
     park.edit(ORDER).await.is(200);
     let form = olivia.edit("2026-000299").await.form("/orders/2026-000299/edit/save");
     assert_eq!(listed(&park, "only=edited").await, [ORDER, "2026-000299"]);

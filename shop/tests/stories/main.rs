@@ -5,6 +5,7 @@
 mod again;
 mod around;
 mod bad_input;
+mod beside;
 mod bounds;
 mod busy;
 mod demo;

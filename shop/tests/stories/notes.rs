@@ -152,6 +152,49 @@ async fn what_is_said_of_a_newer_note_is_true_beside_a_comparison() {
 }
 
 #[tokio::test]
+async fn text_that_was_given_up_for_theirs_is_offered_when_it_is_edited_first() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let opens = async |browser: &Browser| browser.submit(browser.open(ORDER).await.form(OPEN)).await.form(SAVE);
+    let hers = opens(&olivia).await.with("text", "Hers");
+    park.submit(opens(&park).await.with("text", "His")).await.is(200);
+    let compared = olivia.submit(hers).await;
+    compared.is(409);
+    let form = olivia.submit(compared.press(SAVE, "edit-first").with("text", "His")).await;
+    form.is(200).says("was not saved").says("Hers");
+    assert!(!form.text().contains("is back in the form"), "{}", form.text());
+    assert_eq!(form.form(SAVE).value("text"), "His");
+    olivia.submit(form.form(SAVE).with("text", "His, and more")).await.is(200);
+    let page = olivia.open(ORDER).await;
+    assert!(page.text().contains("was not saved: Note: Hers"), "{}", page.text());
+}
+
+#[tokio::test]
+async fn theirs_that_was_chosen_and_has_changed_again_is_shown() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let opens = async |browser: &Browser| browser.submit(browser.open(ORDER).await.form(OPEN)).await.form(SAVE);
+    let hers = opens(&olivia).await.with("text", "Hers");
+    park.submit(opens(&park).await.with("text", "His")).await.is(200);
+    let compared = olivia.submit(hers).await;
+    park.submit(opens(&park).await.with("text", "")).await.is(200);
+    let again = olivia.submit(compared.is(409).form(SAVE).with("text", "His")).await;
+    // Nothing of hers is left to save, and she sees what it says now.
+    again.is(409).says("(empty)");
+    assert!(!again.text().contains("Nothing was different"), "{}", again.text());
+    assert!(!again.text().contains("Save the result"), "{}", again.text());
+    let shipping = "/orders/2026-000300/shipping";
+    let hers = olivia.get(shipping).await.form(shipping).with("message", "Hers");
+    park.submit(park.get(shipping).await.form(shipping).with("message", "His")).await.is(200);
+    let compared = olivia.submit(hers).await;
+    park.submit(park.get(shipping).await.form(shipping).with("message", "His again")).await.is(200);
+    let again = olivia.submit(compared.is(409).form(shipping).with("message", "His")).await;
+    again.is(409).says("added: again");
+    assert!(!again.text().contains("Save the result"), "{}", again.text());
+    assert_eq!(server.order(ORDER).await.0.shipping().message(), "His again");
+}
+
+#[tokio::test]
 async fn text_of_a_note_form_that_was_left_goes_on_in_another_one() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);

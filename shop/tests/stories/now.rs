@@ -145,9 +145,9 @@ async fn list_of_what_is_edited_is_told_what_it_does_not_show() {
         told["slots"][slot].as_str().unwrap_or("-").to_owned()
     };
     // The list asks also while it is empty.
-    park.get("/orders?only=edited").await.is(200).says("Nobody is editing");
+    park.get("/orders?only=edited").await.is(200).says("Nobody is editing an order");
     assert!(park.get("/orders?only=edited").await.html.contains("/now/orders?only=edited"));
-    assert_eq!(changed(&park, "only=edited").await, "<p>Nobody is editing.</p>");
+    assert_eq!(changed(&park, "only=edited").await, "<p>Nobody is editing an order.</p>");
     minji.edit(ORDER).await.is(200);
     for (person, asked, told) in [
         (&park, "only=edited", "One more was opened."),
@@ -156,7 +156,7 @@ async fn list_of_what_is_edited_is_told_what_it_does_not_show() {
         (&park, "o=1.2026-000300&only=mine", "Some of these are not edited any more."),
         (&park, "only=mine", "You are not editing any order."),
         (&minji, "only=mine", "One more was opened."),
-        (&lee, "only=edited", "Nobody is editing."),
+        (&lee, "only=edited", "Nobody is editing an order."),
         (&park, "o=1.2026-000299", "-"),
         (&park, "only=drafts", "-"),
     ] {
@@ -248,6 +248,40 @@ async fn who_waits_is_told_that_it_is_free_changed_or_shipped() {
     let start = format!("{}/start-shipping", order_path(ORDER));
     park.submit(park.open(ORDER).await.form(&start)).await.is(200);
     assert_eq!(asks(&park, &ask, "").await.2["page"]["state"], "LP-14");
+}
+
+#[tokio::test]
+async fn save_that_waits_is_told_that_it_can_be_sent_again() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let shipping = "/orders/2026-000300/shipping";
+    let hers = minji.edit(ORDER).await.form("/orders/2026-000300/leave");
+    let his = park.get(shipping).await.form(shipping).with("message", "His");
+    let waits = park.submit(his).await;
+    waits.is(423).says("Nothing was saved").says("[Try again] sends it again");
+    let ask = waits.html.split("data-now=\"").nth(1).unwrap().split('"').next().unwrap().replace("&#38;", "&");
+    minji.submit(hers).await.is(200);
+    let told = asks(&park, &ask, "").await.2;
+    assert_eq!(told["page"]["title"], "Order 2026-000300: you can save now");
+    assert!(told["slots"]["who"].as_str().unwrap().contains("[Try again] saves what you typed"), "{told}");
+    assert_eq!(told["slots"]["again"], "Try again");
+}
+
+#[tokio::test]
+async fn empty_console_is_told_what_is_opened_and_speaks_of_its_filter() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    park.get("/locks").await.is(200).says("Nobody is editing.");
+    assert!(asks(&park, "/now/locks?", "").await.2["slots"]["none"].to_string().contains("Nobody is editing."));
+    minji.edit(ORDER).await.is(200);
+    let told = asks(&park, "/now/locks?", "").await.2;
+    assert!(told["slots"]["none"].to_string().contains("One more was opened"), "{told}");
+    assert_eq!(told["slots"]["changed"], Value::Null);
+    let notes = park.get("/locks?type=Note").await;
+    notes.is(200).says("Nobody has a note open.");
+    assert!(!notes.text().contains("Nobody is editing"), "{}", notes.text());
+    let told = asks(&park, "/now/locks?type=Note", "").await.2;
+    assert!(told["slots"]["none"].to_string().contains("Nobody has a note open."), "{told}");
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ const EDIT: &str = "/orders/2026-000300/edit";
 const NOTE: &str = "/orders/2026-000300/note/edit";
 
 /// What is said above the form, and how the text is put into it, or dropped.
-fn offered(page: &Page) -> Option<(String, Form, Option<Form>)> {
+pub(super) fn offered(page: &Page) -> Option<(String, Form, Option<Form>)> {
     let document = Html::parse_document(&page.html);
     let find = |css: &str| Selector::parse(css).unwrap();
     let form = document.select(&find("form[data-tenure-sent]")).next()?;
