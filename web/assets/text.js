@@ -351,6 +351,13 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		// The restored text is removed again; other typed text stays.
 		const before = read(form, base);
 		const draft = offered();
+		if (isShown(draft) && "outdated" in form.dataset) {
+			// What the fields had before is older than what there is now: that comes with the form itself.
+			drop(draft, form.dataset.text);
+			isQuiet = true;
+			onSent?.({ next: here });
+			return location.replace(location.pathname);
+		}
 		if (isShown(draft)) {
 			each(form, Object.fromEntries(Object.keys(draft.typed).map((name) => [name, before[name]])), write);
 			unsay();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use browser::{EDIT, ORDER, Story};
+use browser::{EDIT, ORDER, Person, Story};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 
@@ -162,6 +162,43 @@ async fn field_that_was_emptied_is_named_in_its_draft() {
         minji.sees("[data-tenure-kept]").await;
         let text = minji.value("[data-tenure-kept-text]").await;
         assert!(text.lines().any(|line| line == said), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn form_whose_older_text_is_dropped_has_what_was_saved_since() {
+    let opens = async |person: &Person, form: &str| match form {
+        "shipping" => person.goes_to(SHIPPING).await,
+        _ => person.edits_the_order().await,
+    };
+    for form in ["shipping", "edit"] {
+        let story = Story::begin().await;
+        let minji = story.person("minji").await;
+        opens(&minji, form).await;
+        minji.types("[name=message]", "Mine").await;
+        minji.sees("form[data-tenure-state=held]").await;
+        minji.goes_to("/orders").await;
+        story.clock.advance(Duration::from_secs(11));
+        let park = story.person("park").await;
+        park.edits_the_order().await;
+        park.types("[name=message]", "Saved by Park").await;
+        super::saves(&park).await;
+        opens(&minji, form).await;
+        minji.clicks("[data-tenure-draft-restore]").await;
+        minji.waits_until("location.search.includes('kept')").await;
+        minji.sees("form[data-tenure-state]").await;
+        minji.types("[name=message]", "Mine and more").await;
+        minji.reloads().await;
+        minji.sees("[data-tenure-draft-discard]").await;
+        let shows = "(document.querySelector('[data-tenure-draft-discard]').scrollIntoView({ block: 'center' }), null)";
+        minji.finds::<()>(shows).await;
+        minji.clicks("[data-tenure-draft-discard]").await;
+        minji.waits_until("!location.search && document.querySelector('form[data-tenure-state]')").await;
+        assert_eq!(minji.value("[name=message]").await, "Saved by Park", "{form}");
+        minji.clicks("[data-tenure-draft-restore]").await;
+        minji.waits_until("location.search.includes('kept')").await;
+        assert_eq!(minji.value("[name=message]").await, "Mine and more", "{form}");
+        minji.sees("form[data-tenure-state=held], form[data-tenure-state=free], form[data-tenure-state=moved]").await;
     }
 }
 
