@@ -115,7 +115,7 @@ pub(super) async fn nothing_left(
         _ => Some(shop.order(&visit.member, attempt.no).await.ok()?),
     };
     let rows = compare::rows(visit.frame.t, conflict, attempt.fields, view.as_ref().map(|view| &*view.order));
-    // What was chosen in a comparison was theirs, and has changed again: that is asked again.
+    // What was chosen in a comparison was theirs, and has changed again: its person sees what there is now.
     let was_chosen = |row: &Row| attempt.fields.has("apply") && row.is_theirs() && row.is_choosable();
     if rows.iter().any(|row| matches!(row.side, Side::Mine | Side::Both) || was_chosen(row)) {
         return None;
