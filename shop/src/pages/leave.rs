@@ -12,6 +12,7 @@ use crate::use_cases::Shop;
 /// POST /orders/{no}/leave: ends the lease, and drops the form's text that was refused, also the text of an ended form with which it was
 /// drawn. A page on which the text cannot be saved names no form: the text stays.
 pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
+    let form = form.with_kept(&shop, &no).await?;
     let (frame, member) = (&form.visit.frame, &form.visit.member);
     let id = form.lock_id()?;
     let own = if form.fields.has("form_id") { Some(form.form_id()?) } else { None };

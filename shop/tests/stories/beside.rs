@@ -1,4 +1,4 @@
-//! Back, to an earlier page of a form: what the form was sent with after that page is offered beside its fields, and stays when they are saved.
+//! Back, to an earlier page of a form: what the form was sent with after that page is offered beside its fields, and stays when they are saved or left.
 
 use super::support::{Browser, Form, ORDER, Page, Server};
 use super::unsaved::offered;
@@ -16,8 +16,8 @@ async fn goes_back(person: &Browser, to: &Page, later: &str) -> Page {
     page
 }
 
-/// Saved, and the later text is still named.
-async fn saves_without_it(person: &Browser, form: Form, later: &str) {
+/// Saved, or left, and the later text is still named.
+async fn sends_without_it(person: &Browser, form: Form, later: &str) {
     person.submit(form).await.is(200);
     let page = person.open(ORDER).await;
     assert!(page.text().contains("was not saved") && page.text().contains(later), "{}", page.text());
@@ -39,7 +39,8 @@ async fn refused_text_beside_which_an_earlier_page_is_saved_stays() {
         let page = park.submit(form).await;
         assert!(page.text().contains("Refused words"));
         let back = goes_back(&park, &opened, "Refused words").await;
-        saves_without_it(&park, back.form(save).with(field, "Door 5"), "Refused words").await;
+        sends_without_it(&park, back.form("/orders/2026-000300/leave"), "Refused words").await;
+        sends_without_it(&park, back.form(save).with(field, "Door 5"), "Refused words").await;
     }
 }
 
@@ -58,7 +59,7 @@ async fn text_that_was_refused_after_the_refused_text_of_the_page_is_offered_bes
         let right = back.form(save).with("receiver.phone", "010-2222-3333");
         // Sent twice, as after a lost answer.
         minji.submit(right.clone()).await.is(200);
-        saves_without_it(&minji, right, "more words").await;
+        sends_without_it(&minji, right, "more words").await;
         assert_eq!(server.order(ORDER).await.0.shipping().message(), "First");
         // It can be put into the next form, and is settled by that.
         let next = if path == "edit" { minji.edit(ORDER).await } else { minji.get(SHIPPING).await };
