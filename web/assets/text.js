@@ -348,21 +348,21 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	}
 
 	function discard() {
-		// The restored text is removed again; other typed text stays.
-		const before = read(form, base);
 		const draft = offered();
-		if (isShown(draft) && "outdated" in form.dataset) {
-			// What the fields had before is older than what there is now: that comes with the form itself.
-			drop(draft, form.dataset.text);
+		const isHere = isShown(draft);
+		const dropped = drop(draft, form.dataset.text);
+		// What the fields had before is older than what there is now: that comes with the form itself.
+		if (isHere && "outdated" in form.dataset) {
 			isQuiet = true;
 			onSent?.({ next: here });
 			return location.replace(location.pathname);
 		}
-		if (isShown(draft)) {
+		// The restored text is removed again; other typed text stays.
+		if (isHere) {
+			const before = read(form, base);
 			each(form, Object.fromEntries(Object.keys(draft.typed).map((name) => [name, before[name]])), write);
 			unsay();
 		}
-		const dropped = drop(draft, form.dataset.text);
 		save();
 		show("dropped", dropped);
 	}

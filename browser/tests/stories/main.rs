@@ -4,6 +4,7 @@ mod accessible;
 mod account;
 mod demo;
 mod drafts;
+mod dropping;
 mod elsewhere;
 mod first_edit;
 mod idle;

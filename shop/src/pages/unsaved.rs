@@ -64,8 +64,7 @@ impl Offered {
             let is_later = |text: &UnsavedText| Some(text.form) == own && attempt.kept.is_some_and(|id| text.id > id);
             texts.filter(|text| !text.is_dropped && is_later(text)).max_by_key(|text| text.id)
         };
-        let offered = Offered::read(shop, visit, no, text, now, attempt.fields).await?;
-        Ok(offered.map(|offered| Offered { is_beside: Some(offered.text.form) == own, ..offered }))
+        Offered::read(shop, visit, no, text, now, attempt.fields).await
     }
 
     /// The latest of any form of this order.
@@ -102,7 +101,7 @@ impl Offered {
             true => dropped.clone(),
             false => t.refused_before(visit.frame.at(text.at), words.as_str()),
         };
-        Ok(Some(Offered { text, is_beside: false, said, dropped }))
+        Ok(Some(Offered { is_beside: Some(text.form) == there.text_of(), text, said, dropped }))
     }
 }
 

@@ -1,17 +1,29 @@
 //! The operators' note: an advisory lock. Both may edit, and see each other.
 
-use super::support::{Browser, Form, ORDER, Server};
+use super::support::{Browser, Form, ORDER, Page, Server};
 
 const OPEN: &str = "/orders/2026-000300/note/edit";
 const SAVE: &str = "/orders/2026-000300/note/save";
+
+/// The form of the note.
+async fn opens(browser: &Browser) -> Page {
+    browser.submit(browser.open(ORDER).await.form(OPEN)).await
+}
+
+/// The page that shows "Hers" beside "His", which was saved meanwhile.
+async fn compares(her: &Browser, him: &Browser) -> Page {
+    let hers = opens(her).await.form(SAVE).with("text", "Hers");
+    him.submit(opens(him).await.form(SAVE).with("text", "His")).await.is(200);
+    her.submit(hers).await
+}
 
 #[tokio::test]
 async fn both_operators_may_edit_a_note_and_see_each_other() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let first = park.submit(park.open(ORDER).await.form(OPEN)).await;
+    let first = opens(&park).await;
     first.is(200);
-    let second = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await;
+    let second = opens(&olivia).await;
     second.is(200).says("박서연");
     assert_eq!(second.state(), "OE-24");
     // A reload of the first page tells as well.
@@ -26,7 +38,7 @@ async fn both_operators_may_edit_a_note_and_see_each_other() {
 async fn note_out_of_reach_promises_no_lock() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
-    let note = park.submit(park.open(ORDER).await.form(OPEN)).await;
+    let note = opens(&park).await;
     let promise = "nobody else can edit";
     assert!(!note.html.contains(promise) && note.html.contains("Others may write in the note"));
     assert!(park.edit(ORDER).await.html.contains(promise));
@@ -36,7 +48,7 @@ async fn note_out_of_reach_promises_no_lock() {
 async fn saved_note_that_is_sent_again_with_a_mistake_keeps_its_text() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
-    let note = park.submit(park.open(ORDER).await.form(OPEN)).await;
+    let note = opens(&park).await;
     park.submit(note.form(SAVE).with("text", "the first")).await.is(200);
     let long = format!("later {}", "x".repeat(shop::domain::Note::MAX));
     let refused = park.submit(note.form(SAVE).with("text", &long)).await;
@@ -51,8 +63,8 @@ async fn saved_note_that_is_sent_again_with_a_mistake_keeps_its_text() {
 async fn note_whose_text_went_on_in_another_form_is_open_no_longer() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let his = park.submit(park.open(ORDER).await.form(OPEN)).await;
-    let hers = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await;
+    let his = opens(&park).await;
+    let hers = opens(&olivia).await;
     park.submit(his.form(SAVE).with("text", "his")).await.is(200);
     let conflict = olivia.submit(hers.form(SAVE).with("text", "hers")).await;
     let form = olivia.submit(conflict.is(409).press(SAVE, "edit-first")).await;
@@ -83,8 +95,8 @@ async fn the_same_note_of_both_is_nothing_to_do() {
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
     // There was no note, or there was one: twice.
     for text in ["the first", "the second"] {
-        let his = park.submit(park.open(ORDER).await.form(OPEN)).await.form(SAVE).with("text", text);
-        let hers = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await.form(SAVE).with("text", text);
+        let his = opens(&park).await.form(SAVE).with("text", text);
+        let hers = opens(&olivia).await.form(SAVE).with("text", text);
         park.submit(his).await.is(200);
         olivia.submit(hers).await.is(200).tells("The same was saved elsewhere");
         let page = olivia.open(ORDER).await;
@@ -108,7 +120,7 @@ async fn only_one_first_note_of_an_order_is_saved() {
 async fn customers_neither_see_nor_write_notes() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
-    let open = park.submit(park.open(ORDER).await.form(OPEN)).await.form(SAVE).with("text", "비밀 메모");
+    let open = opens(&park).await.form(SAVE).with("text", "비밀 메모");
     park.submit(open).await.is(200).says("비밀 메모");
     let page = minji.open(ORDER).await;
     assert!(!page.html.contains("비밀 메모") && !page.has_form(OPEN));
@@ -139,13 +151,8 @@ async fn note_without_a_lock_does_not_say_that_nobody_else_has_it() {
 async fn what_is_said_of_a_newer_note_is_true_beside_a_comparison() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let opens = async |browser: &Browser| {
-        browser.submit(browser.open(ORDER).await.form("/orders/2026-000300/note/edit")).await.form(SAVE)
-    };
-    let hers = opens(&olivia).await.with("text", "Hers");
-    park.submit(opens(&park).await.with("text", "One")).await.is(200);
-    let compared = olivia.submit(hers).await;
-    park.submit(opens(&park).await.with("text", "Two")).await.is(200);
+    let compared = compares(&olivia, &park).await;
+    park.submit(opens(&park).await.form(SAVE).with("text", "Two")).await.is(200);
     let told = olivia.beat("note", &compared.is(409).form(SAVE), "look").await.1;
     let said = told["said"].as_str().unwrap_or_default();
     assert!(said.ends_with("When you save, you see both texts side by side."), "{said}");
@@ -155,10 +162,7 @@ async fn what_is_said_of_a_newer_note_is_true_beside_a_comparison() {
 async fn text_that_was_given_up_for_theirs_is_offered_when_it_is_edited_first() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let opens = async |browser: &Browser| browser.submit(browser.open(ORDER).await.form(OPEN)).await.form(SAVE);
-    let hers = opens(&olivia).await.with("text", "Hers");
-    park.submit(opens(&park).await.with("text", "His")).await.is(200);
-    let compared = olivia.submit(hers).await;
+    let compared = compares(&olivia, &park).await;
     compared.is(409);
     let form = olivia.submit(compared.press(SAVE, "edit-first").with("text", "His")).await;
     form.is(200).says("was not saved").says("Hers");
@@ -173,11 +177,8 @@ async fn text_that_was_given_up_for_theirs_is_offered_when_it_is_edited_first() 
 async fn theirs_that_was_chosen_and_has_changed_again_is_shown() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let opens = async |browser: &Browser| browser.submit(browser.open(ORDER).await.form(OPEN)).await.form(SAVE);
-    let hers = opens(&olivia).await.with("text", "Hers");
-    park.submit(opens(&park).await.with("text", "His")).await.is(200);
-    let compared = olivia.submit(hers).await;
-    park.submit(opens(&park).await.with("text", "")).await.is(200);
+    let compared = compares(&olivia, &park).await;
+    park.submit(opens(&park).await.form(SAVE).with("text", "")).await.is(200);
     let again = olivia.submit(compared.is(409).form(SAVE).with("text", "His")).await;
     // Nothing of hers is left to save, and she sees what it says now.
     again.is(409).says("(empty)");
@@ -198,9 +199,9 @@ async fn theirs_that_was_chosen_and_has_changed_again_is_shown() {
 async fn text_of_a_note_form_that_was_left_goes_on_in_another_one() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let page = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await;
+    let page = opens(&olivia).await;
     olivia.submit(page.is(200).form("/orders/2026-000300/leave")).await.is(200);
-    park.submit(park.submit(park.open(ORDER).await.form(OPEN)).await.form(SAVE).with("text", "His")).await.is(200);
+    park.submit(opens(&park).await.form(SAVE).with("text", "His")).await.is(200);
     // As the script puts a dropped text back.
     let form = page.form(SAVE).with("text", "Hers");
     let next = form.value("form_id").to_owned();
