@@ -21,7 +21,7 @@ use tenure::{Database, ValueObject, error::DatabaseError};
 use sql::Dialect;
 
 pub(crate) use forms::{
-    KeptRow, SavedRow, TextOf, UnsavedRow, keep_form, kept_form, mark_saved, move_text, saved_form, sweep_forms,
+    KeptRow, SavedRow, TextOf, UnsavedRow, keep_form, kept_form, mark_saved, move_text, saved_form, set_aside, sweep_forms,
     unsaved_forms,
 };
 pub(crate) use members::demo_members;

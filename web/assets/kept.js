@@ -2,7 +2,7 @@
 
 import { clock, hidden, request, spaced, tell } from "./form.js";
 import { NEWS } from "./live.js";
-import { SAVED, beginning, drop, isReturn, openOf, store, textsOf, words } from "./text.js";
+import { SAVED, beginning, drop, hasMoreOf, isReturn, openOf, store, textsOf, words } from "./text.js";
 
 /** The drafts of forms that cannot be opened any more, one after the other, to be read and copied. */
 export function showKept(box) {
@@ -102,15 +102,16 @@ export function markDraft(place) {
 
 /** Text that the server was sent and keeps: not shown any more once a draft has more of it, or it was saved or dropped elsewhere. */
 export function followSent(place) {
-	const { person, tenureSent: form, question, text: address, textDropped } = place.dataset;
+	const { person, kept, question, text: address, textDropped } = place.dataset;
 	const discard = place.querySelector("[data-tenure-sent-discard]");
-	follow(() => (place.hidden ||= textsOf(person).some(({ form_id }) => form_id === form)));
+	follow(() => (place.hidden ||= textsOf(person).some((draft) => hasMoreOf(draft, place.dataset))));
 	const ask = async () => (place.hidden ||= Boolean((await request(question, "saved")).saved));
 	addEventListener("storage", ({ key }) => key === SAVED && ask());
 	addEventListener(NEWS, ask);
 	discard?.addEventListener("click", async (event) => {
 		event.preventDefault();
-		await tell(address, { form_id: hidden(place, "form_id") });
+		const [form_id, beside] = ["form_id", "beside"].map((name) => hidden(place, name));
+		await tell(address, { form_id, beside, kept });
 		place.querySelector("[data-tenure-sent-text]").textContent = textDropped;
 		// The pressed button is gone. Who types by now goes on there.
 		if (document.activeElement === discard) place.querySelector("button").focus();

@@ -110,11 +110,17 @@ const fresh = () => `${KEY}${Date.now().toString(36)}-${Math.random().toString(3
 const remove = ({ key }) => store(() => localStorage.removeItem(key));
 const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringify(draft)));
 
+/** What the server was sent of a draft's text; not what its form was sent with after the page on which it was typed. */
+const sentOf = ({ form_id, beside = "" }) => ({ form_id, beside });
+
+/** Whether this draft has more of a text that the server keeps. */
+export const hasMoreOf = ({ form_id, beside }, { tenureSent, kept }) => form_id === tenureSent && (!beside || beside !== kept);
+
 /** A draft whose text was dropped: it can be restored for a while. The server may keep it, too: it hears of it. */
 export function drop(draft, url) {
 	const dropped = { ...draft, dropped: Date.now() };
 	put(dropped);
-	if (draft.form_id) tell(url, { form_id: draft.form_id });
+	if (draft.form_id) tell(url, sentOf(draft));
 	return dropped;
 }
 
@@ -216,7 +222,7 @@ addEventListener("storage", ({ key }) => key === ERASED && (erasedAt = Date.now(
 export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	const form = bare(element);
 	const { person, tenureForm: form_key, restore } = form.dataset;
-	const [version, form_id] = ["version", "form_id"].map((name) => () => hidden(form, name));
+	const [version, form_id, beside] = ["version", "form_id", "beside"].map((name) => () => hidden(form, name));
 	const key = fresh();
 	const [box, sentBox] = ["draft", "sent"].map((name) => near(form, name));
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
@@ -235,7 +241,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		const isSent = sent.text === JSON.stringify(text);
 		const sentText = !isSent && sent.of === form_id() && used !== form_id() && JSON.parse(sent.text);
 		return {
-			key, at: typedAt, page: here, person, form: form_key, form_id: isSent ? sent.of : form_id(), version: version(),
+			key, at: typedAt, page: here, person, form: form_key, form_id: isSent ? sent.of : form_id(), beside: beside(), version: version(),
 			base: read(form, base), labels: read(form, label), empty: form.dataset.textEmpty, typed: text, question: used !== form_id() && form.dataset.text, sent: isSent, sentText,
 			...(savedAs?.of === form_id() && savedAs.next),
 		};
@@ -272,6 +278,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		box.hidden = saves || !shown;
 		if (box.hidden && hadFocus) fields(form)[0]?.focus();
 	}
+	/** What the server was sent of it goes on in this form. */
+	const goesOn = (draft) => tell(form.dataset.text, { ...sentOf(draft), "next-form": form_id() });
 	const isOfNow = (draft) => draft.version === version();
 	const agrees = (draft, is) => Object.entries(draft.typed).every(([name, value]) => is(value, values(form)[name], name));
 	/** Also in a hidden field: of a row that is gone from the form, which the server compares. */
@@ -294,8 +302,8 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		// Its save may still arrive, after the page from which it was sent was left: and be accepted, or refused.
 		if (!text && draft.sent && draft.question) sent = { text: JSON.stringify(typed(form)), of: (sentBefore = draft.form_id) };
 		save();
-		if (draft.form_id) tell(form.dataset.text, { form_id: draft.form_id, "next-form": form_id() });
-		if (sentBox) sentBox.hidden ||= sentBox.dataset.tenureSent === draft.form_id; // It is here.
+		if (draft.form_id && !(isOfThisPage && draft.form_id === form_id())) goesOn(draft);
+		if (sentBox) sentBox.hidden ||= hasMoreOf(draft, sentBox.dataset); // It is here.
 		if (!other || !isOther(other)) show("back", draft);
 		else {
 			put(other);
@@ -322,7 +330,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	/** Typed on another version: the server shows it beside the current one. */
 	async function compare(draft) {
 		// The form in which it was typed, and the form in which it continues.
-		const forms = { lid: [hidden(form, "lid")], form_id: [draft.form_id || form_id()], "next-form": [form_id()], version: [draft.version], person: [person] };
+		const forms = { lid: [hidden(form, "lid")], form_id: [draft.form_id || form_id()], beside: [draft.beside ?? ""], "next-form": [form_id()], version: [draft.version], person: [person] };
 		const all = { ...draft.base, ...draft.typed, ...forms, "edit-first": ["1"] };
 		const ticked = (list) => list.flat().filter((value) => value !== false);
 		const pairs = Object.entries(all).flatMap(([name, list]) => ticked(list).map((value) => [name, value === true ? "on" : sentAs(value)]));
@@ -441,7 +449,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 	if (restore) look();
 	// The page was drawn with text of a form that has ended.
 	const textOf = form.elements.namedItem("text-of");
-	if ("ended" in (textOf?.dataset ?? {})) tell(form.dataset.text, { form_id: textOf.value, "next-form": form_id() });
+	if ("ended" in (textOf?.dataset ?? {})) goesOn({ form_id: textOf.value, beside: beside() });
 
 	return {
 		/** It is on its way. */
@@ -461,7 +469,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		/** These values were saved: what differs from them is the next change, of another form. */
 		rebase(values, next) {
 			remove({ key });
-			if (sentBefore && sentBefore !== form_id()) tell(form.dataset.text, { form_id: sentBefore, "next-form": form_id() });
+			if (sentBefore && sentBefore !== form_id()) goesOn({ form_id: sentBefore, beside: beside() });
 			sentBefore = "";
 			store(() => (localStorage[SAVED] = form_id()));
 			// Nor is the same text unsaved in another tab.

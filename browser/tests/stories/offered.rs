@@ -255,11 +255,10 @@ async fn offered_text_is_not_seen_out_of_the_browsers_memory_before_the_shop_say
     minji.waits_until(is_seen).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn text_that_was_refused_after_the_page_to_which_one_goes_back_stays() {
-    let story = Story::begin().await;
+/// Minji's address is refused as "First", then as "First and more words", and she goes back to the page with the first.
+async fn refused_twice_and_back(story: &Story) -> Person {
     let minji = story.person("minji").await;
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.goes_to(SHIPPING).await;
     let mut page = String::new();
     for message in ["First", "First and more words"] {
         minji.types("[name=message]", message).await;
@@ -277,11 +276,20 @@ async fn text_that_was_refused_after_the_page_to_which_one_goes_back_stays() {
     minji.waits_until(&format!("location.search !== '{page}' && document.querySelector('[data-tenure-sent]')")).await;
     assert_eq!(minji.value("[name=message]").await, "First");
     assert!(minji.reads("[data-tenure-sent]").await.contains("First and more words"));
+    minji
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_was_refused_after_the_page_to_which_one_goes_back_stays() {
+    let story = Story::begin().await;
+    let minji = refused_twice_and_back(&story).await;
     minji.types("[name='receiver.phone']", "010-2222-3333").await;
-    // A draft of this form has not got it.
-    minji.reloads().await;
-    minji.waits_until("document.querySelector('[name=\"receiver.phone\"]').value.startsWith('010')").await;
-    minji.sees("[data-tenure-sent]").await;
+    // A draft of this form has not got it, nor takes it along.
+    for _ in 0..2 {
+        minji.reloads().await;
+        minji.waits_until("document.querySelector('[name=\"receiver.phone\"]').value.startsWith('010')").await;
+        minji.sees("[data-tenure-sent]").await;
+    }
     minji.photo("refused-after-this-page").await;
     super::saves(&minji).await;
     assert_eq!(minji.reads("dd.typed").await, "First");
@@ -292,4 +300,43 @@ async fn text_that_was_refused_after_the_page_to_which_one_goes_back_stays() {
     minji.waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')").await;
     minji.goes_to(&format!("/orders/{ORDER}")).await;
     assert!(!minji.reads("main").await.contains("was not saved"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn draft_of_the_page_to_which_one_went_back_takes_no_later_text_along() {
+    for is_outdated in [false, true] {
+        let story = Story::begin().await;
+        let minji = refused_twice_and_back(&story).await;
+        minji.types("[name='address.line2']", "Room 7").await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.closes_this_tab_and_opens_another().await;
+        story.clock.advance(Duration::from_secs(400));
+        if is_outdated {
+            let park = story.person("park").await;
+            park.goes_to(SHIPPING).await;
+            park.types("[name='address.line1']", "2 Long Street").await;
+            park.sees("#shipping[data-tenure-state=held]").await;
+            super::saves(&park).await;
+        }
+        minji.goes_to(SHIPPING).await;
+        minji.sees("[data-tenure-draft]").await;
+        let is_offered = "document.querySelector('[data-tenure-sent]')?.checkVisibility() && document.querySelector('[data-tenure-sent]').innerText";
+        assert!(minji.finds::<String>(is_offered).await.contains("First and more words"), "outdated: {is_outdated}");
+        minji.clicks("[data-tenure-draft-restore]").await;
+        if is_outdated {
+            minji.waits_until("location.search.includes('kept')").await;
+        }
+        minji.waits_until("document.querySelector('[name=\"address.line2\"]')?.value === 'Room 7'").await;
+        minji.types("[name='receiver.phone']", "010-2222-3333").await;
+        if is_outdated {
+            minji.clicks("[data-tenure-action=save]").await;
+            minji.sees("main[data-state=CP-1]").await;
+            minji.clicks("[name=both]").await;
+            minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        } else {
+            super::saves(&minji).await;
+        }
+        let page = minji.reads("main").await;
+        assert!(page.contains("was not saved") && page.contains("First and more words"), "outdated: {is_outdated}: {page}");
+    }
 }

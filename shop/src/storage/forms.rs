@@ -136,6 +136,19 @@ pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>
     Ok(moved > 0)
 }
 
+/// One of the texts of a form goes on in another one, if it is neither saved nor dropped.
+///
+/// # Errors
+/// [`Error::Database`] when the database failed; nothing was changed.
+pub(crate) async fn set_aside(db: &Database, text: &TextOf<'_>, id: &str, to: &str) -> Result<(), Error> {
+    let update = "
+        update kept_form set form = ?
+        where id = ? and member = ? and about = ? and form = ? and not saved and dropped_at is null";
+    let mut tx = db.begin().await?;
+    execute!(db, tx, update, (to, id, text.member, text.about, text.form))?;
+    tx.commit().await
+}
+
 /// Records, in the transaction of the save, that this form was saved, and what was refused of it before.
 ///
 /// # Errors

@@ -194,13 +194,11 @@ impl Shop {
         Ok(storage::move_text(&self.db, &text, to.as_deref(), now()).await?)
     }
 
-    /// This text of a form, and what the form was sent with before, goes on in a form of its own: the fields that are sent now have not got it.
-    pub async fn set_aside(&self, member: &Member, about: &OrderNo, form: FormId, text: FormId) -> Result<(), Refusal> {
-        let is_meant = |unsaved: &UnsavedText| unsaved.id == text && unsaved.form == form;
-        if self.unsaved(member).await?.iter().any(is_meant) {
-            self.move_text(member, about, form, Some(FormId::random())).await?;
-        }
-        Ok(())
+    /// This text of a form goes on in a form of its own: the fields that are sent now have not got it.
+    pub async fn set_aside(&self, member: &Member, about: &OrderNo, form: FormId, id: FormId) -> Result<(), Refusal> {
+        let [form, id, own] = [form, id, FormId::random()].map(|id| id.to_string());
+        let text = TextOf { member: member.id().as_str(), about: about.as_str(), form: &form };
+        Ok(storage::set_aside(&self.db, &text, &id, &own).await?)
     }
 
     /// Whether this form of this member was saved.

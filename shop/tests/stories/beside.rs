@@ -72,6 +72,29 @@ async fn text_that_was_refused_after_the_refused_text_of_the_page_is_offered_bes
     }
 }
 
+#[tokio::test]
+async fn dropping_what_is_offered_beside_a_page_leaves_the_text_of_the_page() {
+    for is_sent_again in [false, true] {
+        let server = Server::start().await;
+        let minji = server.sign_in("minji").await;
+        let opened = minji.get(SHIPPING).await;
+        let wrong = |page: &Page, message: &str| page.form(SHIPPING).with("message", message).with("receiver.phone", "12");
+        let first = minji.submit(wrong(&opened, "First")).await;
+        minji.submit(wrong(&first, "Second")).await.is(422);
+        let back = minji.get(&first.path).await;
+        // Something was sent from there before.
+        if is_sent_again {
+            minji.submit(wrong(&back, "Third")).await.is(422);
+        }
+        let (said, _, drop) = offered(&back).expect("an offer");
+        assert!(said.contains("Second"), "{said}");
+        minji.submit(drop.expect("a button")).await.is(200).tells("Discarded.");
+        let page = minji.open(ORDER).await;
+        let left = if is_sent_again { "Third" } else { "First" };
+        assert!(page.text().contains("was not saved") && page.text().contains(left), "{}", page.text());
+    }
+}
+
 async fn goes_back_to_a_mistake(person: &Browser, to: &Page) -> Page {
     let page = person.get(&to.path).await;
     assert!(page.text().contains("First") && page.text().contains("more words"), "{}", page.text());
