@@ -21,8 +21,8 @@ use tenure::{Database, ValueObject, error::DatabaseError};
 use sql::Dialect;
 
 pub(crate) use forms::{
-    KeptRow, SavedRow, TextOf, UnsavedRow, keep_form, kept_form, mark_saved, move_text, saved_form, set_aside, sweep_forms,
-    unsaved_forms,
+    KeptRow, SavedRow, TextOf, UnsavedRow, keep_form, kept_form, mark_saved, move_text, saved_form, set_aside,
+    sweep_forms, unsaved_forms,
 };
 pub(crate) use members::demo_members;
 pub use members::has_members;

@@ -50,15 +50,12 @@ export function clock(at, { timeZone, hourCycle = "h23" }) {
 /** The value of a hidden field. */
 export const hidden = (form, name) => form.elements.namedItem(name)?.value ?? "";
 
-/**
- * Changes hidden fields, also in the other forms of the page that had the same value: the one that leaves, the one that signs out, and the one
- * whose text is to go on in this form.
- */
+/** Changes hidden fields, also in the other forms of the page that had the same value: the one that leaves, the one that signs out. */
 export function adopt(form, values) {
 	for (const [name, value] of Object.entries(values)) {
 		const before = hidden(form, name);
 		for (const field of document.querySelectorAll("input[type=hidden]"))
-			if (field.value === before && (field.name === name || (name === "form_id" && field.name === "next-form"))) field.value = value;
+			if (field.name === name && field.value === before) field.value = value;
 	}
 }
 

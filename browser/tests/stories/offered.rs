@@ -337,6 +337,9 @@ async fn draft_of_the_page_to_which_one_went_back_takes_no_later_text_along() {
             super::saves(&minji).await;
         }
         let page = minji.reads("main").await;
-        assert!(page.contains("was not saved") && page.contains("First and more words"), "outdated: {is_outdated}: {page}");
+        assert!(
+            page.contains("was not saved") && page.contains("First and more words"),
+            "outdated: {is_outdated}: {page}"
+        );
     }
 }

@@ -78,7 +78,8 @@ async fn dropping_what_is_offered_beside_a_page_leaves_the_text_of_the_page() {
         let server = Server::start().await;
         let minji = server.sign_in("minji").await;
         let opened = minji.get(SHIPPING).await;
-        let wrong = |page: &Page, message: &str| page.form(SHIPPING).with("message", message).with("receiver.phone", "12");
+        let wrong =
+            |page: &Page, message: &str| page.form(SHIPPING).with("message", message).with("receiver.phone", "12");
         let first = minji.submit(wrong(&opened, "First")).await;
         minji.submit(wrong(&first, "Second")).await.is(422);
         let back = minji.get(&first.path).await;
