@@ -326,6 +326,13 @@ impl Person {
         }
     }
 
+    /// Waits until the status line of the form says this.
+    pub async fn is_told(&self, words: &str) {
+        let words = json!(words);
+        self.waits_until(&format!("document.querySelector('[data-tenure-status]')?.textContent.includes({words})"))
+            .await;
+    }
+
     /// The value of a JavaScript expression on this page.
     pub async fn finds<T: DeserializeOwned>(&self, expression: &str) -> T {
         let found = async { self.web.execute(format!("return {expression}"), Vec::new()).await?.convert::<T>() };

@@ -146,14 +146,11 @@ async fn reload_of_a_form_whose_lock_was_ended_promises_no_reservation_when_the_
     minji.sees("#shipping[data-tenure-state=free]").await;
     assert!(!minji.reads("main").await.contains("reserved for you"));
     minji.gets_heartbeats_through(true).await;
-    minji
-        .waits_until("document.querySelector('[data-tenure-status]').textContent.includes('The parcel goes out now')")
-        .await;
+    minji.is_told("The parcel goes out now").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ended_form_and_its_comparison_follow_what_is_saved_since() {
-    let says = |words: &str| format!("document.querySelector('[data-tenure-status]').textContent.includes('{words}')");
     let saves_theirs = async |story: &Story, message: &str| {
         let park = story.person("park").await;
         park.edits_the_order().await;
@@ -166,10 +163,11 @@ async fn ended_form_and_its_comparison_follow_what_is_saved_since() {
     minji.types("[name=message]", "Ring twice").await;
     for at in ["the form", "the comparison"] {
         olivia_ends_the_editing(&story, &format!("It goes out now: {at}")).await;
-        minji.waits_until(&says(at)).await;
+        minji.is_told(at).await;
         saves_theirs(&story, at).await;
-        minji.waits_until(&says("edited the order")).await;
-        assert!(minji.finds::<bool>(&says(at)).await, "{at}: and how it ended");
+        minji.is_told("edited the order").await;
+        let said = minji.reads("[data-tenure-status]").await;
+        assert!(said.contains(at), "and how it ended: {said}");
         if at == "the form" {
             minji.clicks("[data-tenure-action=again]").await;
             minji.waits_until("location.search.includes('kept')").await;
@@ -178,7 +176,7 @@ async fn ended_form_and_its_comparison_follow_what_is_saved_since() {
             minji.sees("#conflict[data-tenure-state=held]").await;
         }
     }
-    assert!(minji.finds::<bool>(&says("What this page shows as “now” is older")).await);
+    assert!(minji.reads("[data-tenure-status]").await.contains("What this page shows as “now” is older"));
     let asks = "[...document.querySelectorAll('#conflict .said p, [data-tenure-choices]')].filter((e) => e.checkVisibility()).map((e) => e.innerText)";
     let asked = minji.finds::<Vec<String>>(asks).await;
     assert!(asked.iter().all(|said| !said.contains("decide") && !said.contains("Choose")), "{asked:?}");
@@ -239,10 +237,7 @@ async fn text_that_met_another_editor_is_offered_once() {
             super::saves(&minji).await;
             assert_eq!(minji.reads("dd.typed").await, "Ring twice");
         } else {
-            minji.clicks("[data-tenure-sent-discard]").await;
-            minji
-                .waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')")
-                .await;
+            super::drops_what_was_sent(&minji).await;
             minji.goes_to(&format!("/orders/{ORDER}")).await;
         }
         assert!(!minji.reads("main").await.contains("was not saved"), "{way}");

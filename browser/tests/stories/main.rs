@@ -35,6 +35,12 @@ async fn saves(person: &Person) {
     person.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
 }
 
+/// Drops the text that was sent before and not saved: the server offers it.
+async fn drops_what_was_sent(person: &Person) {
+    person.clicks("[data-tenure-sent-discard]").await;
+    person.waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')").await;
+}
+
 /// Puts the text into the form that was sent before and not saved: the server offers it.
 async fn puts_back_what_was_sent(person: &Person) {
     let before: f64 = person.finds("performance.timeOrigin").await;

@@ -231,10 +231,7 @@ async fn text_that_was_dropped_is_named_nowhere() {
         if way == "the form" {
             minji.closes_this_tab_and_opens_another().await;
             minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
-            minji.clicks("[data-tenure-sent-discard]").await;
-            minji
-                .waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')")
-                .await;
+            super::drops_what_was_sent(&minji).await;
         } else {
             minji.clicks("[form=leave]").await;
             minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;

@@ -35,8 +35,7 @@ async fn refused_and_opened_again(story: &Story, message: &str) -> Person {
 async fn text_that_was_dropped_and_put_back_is_found_after_signing_out() {
     let story = Story::begin().await;
     let minji = refused_and_opened_again(&story, "Ring twice").await;
-    minji.clicks("[data-tenure-sent-discard]").await;
-    minji.waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')").await;
+    super::drops_what_was_sent(&minji).await;
     super::puts_back_what_was_sent(&minji).await;
     minji.types("[name=message]", "Ring three times").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
@@ -49,7 +48,7 @@ async fn text_that_was_put_into_another_form_is_saved_with_that() {
     let minji = refused_and_opened_again(&story, "Ring twice").await;
     minji.is_online(false).await;
     minji.clicks("[data-tenure-sent] button").await;
-    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('still open')").await;
+    minji.is_told("still open").await;
     minji.is_online(true).await;
     super::puts_back_what_was_sent(&minji).await;
     minji.types("[name='address.postal_code']", "06236").await;
@@ -296,8 +295,7 @@ async fn text_that_was_refused_after_the_page_to_which_one_goes_back_stays() {
     let page = minji.reads("main").await;
     assert!(page.contains("was not saved") && page.contains("First and more words"), "{page}");
     minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
-    minji.clicks("[data-tenure-sent-discard]").await;
-    minji.waits_until("document.querySelector('[data-tenure-sent-text]').textContent.includes('dropped')").await;
+    super::drops_what_was_sent(&minji).await;
     minji.goes_to(&format!("/orders/{ORDER}")).await;
     assert!(!minji.reads("main").await.contains("was not saved"));
 }

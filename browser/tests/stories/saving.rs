@@ -200,11 +200,11 @@ async fn a_server_that_fails_or_is_busy_leaves_the_text_where_it_is() {
         ? send(url, options) : Promise.resolve(new Response('', { status: window.answers })), null)";
     minji.finds::<()>(failing).await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('wrong on our side')").await;
+    minji.is_told("wrong on our side").await;
     assert_ne!(minji.finds::<String>(COLOUR).await, calm, "that is no calm message");
     minji.finds::<()>("(window.answers = 503, null)").await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('busy')").await;
+    minji.is_told("busy").await;
     assert_eq!(minji.value("[name=message]").await, "Still here");
     minji.finds::<()>("(window.answers = 0, null)").await;
     minji.clicks("[data-tenure-check]").await;
@@ -219,9 +219,7 @@ async fn server_restart_during_a_save_loses_nothing() {
     minji.sees("#shipping[data-tenure-state=held]").await;
     story.closes().await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji
-        .waits_until("document.querySelector('[data-tenure-status]').textContent.startsWith('We do not know yet')")
-        .await;
+    minji.is_told("We do not know yet").await;
     story.opens_again().await;
     minji.clicks("[data-tenure-check]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;

@@ -175,7 +175,7 @@ async fn editors_of_one_note_see_each_other() {
     }
     assert!(olivia.reads("[data-tenure-banner]").await.contains("박서연"));
     // He was there first, and sees her after his next heartbeat.
-    park.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('Olivia Reed')").await;
+    park.is_told("Olivia Reed").await;
     assert_eq!(park.complaints().await, [""; 0]);
 }
 
@@ -188,14 +188,13 @@ async fn note_whose_person_is_signed_out_speaks_of_the_note() {
         super::unsaved::opens_the_note(&park).await;
         park.sees("#note[data-tenure-state=held]").await;
         park.types("#note textarea", language).await;
-        let says = format!("document.querySelector('[data-tenure-status]').textContent.includes('{told}')");
         for way in ["an answer to a heartbeat", "an answer to a save"] {
             park.loses_the_session().await;
             match way {
                 "an answer to a heartbeat" => park.looks_away_and_back().await,
                 _ => park.clicks("[data-tenure-action=save]").await,
             }
-            park.waits_until(&says).await;
+            park.is_told(told).await;
             park.sees("[data-tenure-signin]").await;
             let said = park.reads("[data-tenure-status]").await;
             assert!(!said.contains(never), "{way}: {said}");
