@@ -328,9 +328,8 @@ impl Person {
 
     /// Waits until the status line of the form says this.
     pub async fn is_told(&self, words: &str) {
-        let words = json!(words);
-        self.waits_until(&format!("document.querySelector('[data-tenure-status]')?.textContent.includes({words})"))
-            .await;
+        let said = "document.querySelector('[data-tenure-status]')?.textContent";
+        self.waits_until(&format!("{said}.includes({})", quoted(words))).await;
     }
 
     /// The value of a JavaScript expression on this page.

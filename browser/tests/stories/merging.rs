@@ -287,7 +287,7 @@ async fn the_same_change_of_another_leaves_nothing_unsaved() {
 async fn comparison_whose_choice_was_changed_while_it_was_saved_is_left() {
     let story = Story::begin().await;
     let (minji, _park) = compares(&story).await;
-    let slow = "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+    let slow = "(window.send = fetch, window.fetch = (url, options) => !/[/]shipping$/.test(url) ? send(url, options)
         : send(url, options).then((answer) => new Promise((go) => (window.arrive = () => go(answer)))), null)";
     minji.finds::<()>(slow).await;
     minji.clicks(".side.own input").await;

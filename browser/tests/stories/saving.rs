@@ -19,7 +19,7 @@ async fn types_a_message(story: &Story, login: &str, language: &str, text: &str)
 
 /// The save arrives; its answer, and each later one, does not, until the page has its own `fetch` again.
 async fn saves_without_an_answer(person: &Person) {
-    let cut = "(window.send = fetch, window.fetch = (url, options) => /shipping$/.test(url)
+    let cut = "(window.send = fetch, window.fetch = (url, options) => /[/]shipping$/.test(url)
         ? send(url, options).then(() => Promise.reject(new TypeError())) : send(url, options), null)";
     person.finds::<()>(cut).await;
     person.clicks("[data-tenure-action=save]").await;
@@ -374,7 +374,7 @@ async fn save_whose_answer_was_lost_is_not_called_unsaved() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn save_without_an_answer_is_not_called_unsaved_when_the_session_ends() {
-    const LOST: &str = "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) || window.arrived ? send(url, options)
+    const LOST: &str = "(window.send = fetch, window.fetch = (url, options) => !/[/]shipping$/.test(url) || window.arrived ? send(url, options)
         : send(url, options).then(() => { window.arrived = true; throw new TypeError() }), null)";
     let story = Story::begin().await;
     let minji = story.person("minji").await;
@@ -394,7 +394,7 @@ async fn save_without_an_answer_is_not_called_unsaved_when_the_session_ends() {
 async fn first_key_while_nothing_new_is_saved_belongs_to_the_next_form() {
     // The answer waits until the story lets it go.
     const SLOW: &str =
-        "(window.send = fetch, window.fetch = (url, options) => !/shipping$/.test(url) ? send(url, options)
+        "(window.send = fetch, window.fetch = (url, options) => !/[/]shipping$/.test(url) ? send(url, options)
         : send(url, options).then(async (answer) => {
             window.arrived = true;
             await new Promise((go) => (window.answers = go));

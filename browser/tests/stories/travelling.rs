@@ -237,7 +237,7 @@ async fn page_that_is_left_before_its_first_answer_does_not_count_as_another_tab
 async fn page_that_is_left_while_it_saves_does_not_count_as_another_tab() {
     // The save hangs, and is given up with its page.
     const HANGS: &str = "(window.send = fetch, window.fetch = (to, ...more) =>
-        /shipping$/.test(to) ? new Promise(() => {}) : send(to, ...more), null)";
+        /[/]shipping$/.test(to) ? new Promise(() => {}) : send(to, ...more), null)";
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     holds_the_order_with_an_address(&minji).await;

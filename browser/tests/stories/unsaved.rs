@@ -343,7 +343,7 @@ async fn text_that_is_put_back_in_vain_is_offered_again() {
 async fn text_that_is_saved_while_another_is_put_back_is_not_lost() {
     // The answer to the draft follows that to the save.
     const LATE: &str = "(window.send = fetch, window.saved = new Promise((go) => (window.go = go)), window.fetch = (url, options) =>
-        options?.method !== 'POST' || !/shipping$/.test(url) ? send(url, options)
+        options?.method !== 'POST' || !/[/]shipping$/.test(url) ? send(url, options)
         : /edit-first/.test(options.body) ? send(url, options).then(async (answer) => {
             const text = await answer.text();
             await saved;
