@@ -114,7 +114,7 @@ const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringi
 const sentOf = ({ form_id, beside = "" }) => ({ form_id, beside });
 
 /** Whether this draft has more of a text that the server keeps. */
-export const hasMoreOf = ({ form_id, beside }, { tenureSent, kept }) => form_id === tenureSent && (!beside || beside !== kept);
+export const hasMoreOf = ({ form_id, beside }, { tenureSent, kept }) => form_id === tenureSent && !beside?.endsWith(kept);
 
 /** A draft whose text was dropped: it can be restored for a while. The server may keep it, too: it hears of it. */
 export function drop(draft, url) {

@@ -229,6 +229,12 @@ impl Fields {
         self.text(if self.has("text-of") { "text-of" } else { "form_id" }).parse().ok()
     }
 
+    /// The last text of the form that its fields have not got, and the text after which the form was sent with that: the one with which the page was drawn.
+    pub(crate) fn beside(&self) -> Option<(Option<FormId>, FormId)> {
+        let (after, last) = self.text("beside").rsplit_once(' ').unwrap_or(("", self.text("beside")));
+        Some((after.parse().ok(), last.parse().ok()?))
+    }
+
     /// A digest of typed and chosen values: equal for a form that is sent again, on any version.
     pub(crate) fn digest(&self) -> String {
         let chosen = self.0.iter().filter(|(name, _)| ["both", "mine", "anyway"].contains(&name.as_str()));

@@ -196,10 +196,7 @@ impl Posted {
     /// # Errors
     /// The page that says that it is not kept any more, or that it was saved before it was put into a form again; or that the database failed.
     pub(crate) async fn with_kept(self, shop: &Shop, no: &OrderNo) -> Result<Posted, Response> {
-        if let (Ok(beside), Some(form)) = (self.fields.text("beside").parse(), self.fields.text_of()) {
-            let set_aside = shop.set_aside(&self.visit.member, no, form, beside).await;
-            set_aside.map_err(|refusal| refusal::plain(self.visit.frame.clone(), refusal))?;
-        }
+        self.set_aside(shop, no).await?;
         if !self.fields.has("kept") {
             return Ok(self);
         }
@@ -212,6 +209,17 @@ impl Posted {
             Ok(None) => Err(problem::not_kept(self.visit.frame, no)),
             Err(refusal) => Err(refusal::plain(self.visit.frame, refusal)),
         }
+    }
+
+    /// Text of the form that was offered beside its fields does not go on with them. Returns the form in which it goes on.
+    ///
+    /// # Errors
+    /// The page that says that the database failed.
+    pub(crate) async fn set_aside(&self, shop: &Shop, no: &OrderNo) -> Result<Option<FormId>, Response> {
+        let (Some((after, last)), Some(form)) = (self.fields.beside(), self.fields.text_of()) else { return Ok(None) };
+        let set_aside = shop.set_aside(&self.visit.member, no, form, (after, last)).await;
+        set_aside.map_err(|refusal| refusal::plain(self.visit.frame.clone(), refusal))?;
+        Ok(Some(last))
     }
 
     /// A hidden field.

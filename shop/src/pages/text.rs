@@ -73,12 +73,12 @@ async fn own_version(shop: &Shop, visit: &Visit, no: &OrderNo, saved: &SavedForm
     (saved.goes_on_from(seen.version().number()) && before.is_some() && before == after).then(|| own.to_string())
 }
 
-/// POST /orders/{no}/text: the text of the form `form_id`, or the one that is `kept`, goes on in the form `next-form`, or is dropped. The script
-/// says so of its drafts.
+/// POST /orders/{no}/text: the text of the form `form_id` goes on in the form `next-form`, or is dropped; the one that is `kept`, if it is offered
+/// beside that form. The script says so of its drafts.
 pub(super) async fn moved(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
-    let form = form.with_kept(&shop, &no).await?;
     let own = form.form_id()?;
-    let text = form.fields.text_of().unwrap_or(own);
+    // Of a form, or what is offered beside it.
+    let text = form.set_aside(&shop, &no).await?.filter(|_| form.fields.has("kept")).unwrap_or(own);
     let to = if form.fields.has("next-form") && !form.fields.has("drop") { Some(form.next_form()?) } else { None };
     let moved = shop.move_text(&form.visit.member, &no, text, to).await;
     let script = form.visit.frame.script;

@@ -1,5 +1,7 @@
 //! Text that is not saved: that of a form that is gone, which only a browser has, and that which the shop was sent and keeps.
 
+use tenure_web::form_id::FormId;
+
 use super::compare::{self, OwnText};
 use super::fields::Fields;
 use super::frame::Visit;
@@ -31,8 +33,8 @@ impl Unsaved {
 pub(super) struct Offered {
     /// The text, and the form in which it goes on.
     pub(super) text: UnsavedText,
-    /// Whether that is the form above which it is offered, whose fields have not got it: its page was left by Back.
-    pub(super) is_beside: bool,
+    /// The value of the field `beside`, if that is the form above which it is offered, whose fields have not got it: its page was left by Back.
+    pub(super) beside: Option<String>,
     /// What is said about it, with its beginning.
     pub(super) said: Html,
     /// The same, once it is dropped.
@@ -64,7 +66,7 @@ impl Offered {
             let is_later = |text: &UnsavedText| Some(text.form) == own && attempt.kept.is_some_and(|id| text.id > id);
             texts.filter(|text| !text.is_dropped && is_later(text)).max_by_key(|text| text.id)
         };
-        Offered::read(shop, visit, no, text, now, attempt.fields).await
+        Offered::read(shop, visit, no, text, now, (attempt.fields, attempt.kept)).await
     }
 
     /// The latest of any form of this order.
@@ -74,17 +76,17 @@ impl Offered {
     pub(super) async fn of(shop: &Shop, visit: &Visit, now: &Order) -> Result<Option<Offered>, Refusal> {
         let (no, texts) = (now.no(), shop.unsaved(&visit.member).await?);
         let text = texts.into_iter().find(|text| is_about(text, no, |_| true));
-        Offered::read(shop, visit, no, text, Some(now), &Fields::default()).await
+        Offered::read(shop, visit, no, text, Some(now), (&Fields::default(), None)).await
     }
 
-    /// What of it is not `there`, in the fields above which it is offered.
+    /// What of it is not `there`, in the fields above which it is offered, which were drawn with another text.
     async fn read(
         shop: &Shop,
         visit: &Visit,
         no: &OrderNo,
         text: Option<UnsavedText>,
         now: Option<&Order>,
-        there: &Fields,
+        (there, drawn_with): (&Fields, Option<FormId>),
     ) -> Result<Option<Offered>, Refusal> {
         let Some(text) = text else { return Ok(None) };
         let Some(own) = own(shop, visit, no, &text, now).await? else { return Ok(None) };
@@ -101,7 +103,9 @@ impl Offered {
             true => dropped.clone(),
             false => t.refused_before(visit.frame.at(text.at), words.as_str()),
         };
-        Ok(Some(Offered { is_beside: Some(text.form) == there.text_of(), text, said, dropped }))
+        let beside = drawn_with.map(|id| id.to_string()).into_iter().chain([text.id.to_string()]);
+        let beside = (Some(text.form) == there.text_of()).then(|| beside.collect::<Vec<_>>().join(" "));
+        Ok(Some(Offered { beside, text, said, dropped }))
     }
 }
 

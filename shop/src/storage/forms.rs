@@ -136,16 +136,22 @@ pub(crate) async fn move_text(db: &Database, text: &TextOf<'_>, to: Option<&str>
     Ok(moved > 0)
 }
 
-/// One of the texts of a form goes on in another one, if it is neither saved nor dropped.
+/// What a form was sent with after one text and up to another goes on in another one, where it is neither saved nor dropped.
 ///
 /// # Errors
 /// [`Error::Database`] when the database failed; nothing was changed.
-pub(crate) async fn set_aside(db: &Database, text: &TextOf<'_>, id: &str, to: &str) -> Result<(), Error> {
+pub(crate) async fn set_aside(
+    db: &Database,
+    text: &TextOf<'_>,
+    (after, last): (&str, &str),
+    to: &str,
+) -> Result<(), Error> {
+    // The ids are in the order in which the texts were kept.
     let update = "
         update kept_form set form = ?
-        where id = ? and member = ? and about = ? and form = ? and not saved and dropped_at is null";
+        where member = ? and about = ? and form = ? and id > ? and id <= ? and not saved and dropped_at is null";
     let mut tx = db.begin().await?;
-    execute!(db, tx, update, (to, id, text.member, text.about, text.form))?;
+    execute!(db, tx, update, (to, text.member, text.about, text.form, after, last))?;
     tx.commit().await
 }
 

@@ -194,11 +194,18 @@ impl Shop {
         Ok(storage::move_text(&self.db, &text, to.as_deref(), now()).await?)
     }
 
-    /// This text of a form goes on in a form of its own: the fields that are sent now have not got it.
-    pub async fn set_aside(&self, member: &Member, about: &OrderNo, form: FormId, id: FormId) -> Result<(), Refusal> {
-        let [form, id, own] = [form, id, FormId::random()].map(|id| id.to_string());
-        let text = TextOf { member: member.id().as_str(), about: about.as_str(), form: &form };
-        Ok(storage::set_aside(&self.db, &text, &id, &own).await?)
+    /// What a form was sent with after the text with which its page was drawn, if any, and up to another text goes on in a form of its own, which
+    /// has the id of that: the fields that are sent now have not got it.
+    pub async fn set_aside(
+        &self,
+        member: &Member,
+        about: &OrderNo,
+        form: FormId,
+        (after, last): (Option<FormId>, FormId),
+    ) -> Result<(), Refusal> {
+        let (after, last) = (after.map_or_else(String::new, |id| id.to_string()), last.to_string());
+        let text = TextOf { member: member.id().as_str(), about: about.as_str(), form: &form.to_string() };
+        Ok(storage::set_aside(&self.db, &text, (&after, &last), &last).await?)
     }
 
     /// Whether this form of this member was saved.

@@ -96,6 +96,24 @@ async fn dropping_what_is_offered_beside_a_page_leaves_the_text_of_the_page() {
     }
 }
 
+#[tokio::test]
+async fn dropping_what_is_offered_above_the_form_as_it_was_opened_drops_all_that_it_was_sent_with() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let opened = park.edit(ORDER).await;
+    let first = park.submit(opened.form(SAVE).with("message", "First").with("quantity-1", "0")).await;
+    park.submit(first.form(SAVE).with("message", "Second")).await;
+    let (said, put_back, drop) = offered(&park.get(&opened.path).await).expect("an offer");
+    assert!(said.contains("Second"), "{said}");
+    let drop = drop.expect("a button");
+    park.submit(drop.clone()).await.is(200).tells("Discarded.");
+    assert!(!park.open(ORDER).await.text().contains("was not saved"));
+    // The drop arrives once more, after the text was put back: that was the last wish.
+    park.submit(put_back).await.is(200).says("Second");
+    park.submit(drop).await.is(200);
+    assert!(park.open(ORDER).await.text().contains("Second"));
+}
+
 async fn goes_back_to_a_mistake(person: &Browser, to: &Page) -> Page {
     let page = person.get(&to.path).await;
     assert!(page.text().contains("First") && page.text().contains("more words"), "{}", page.text());
