@@ -109,9 +109,13 @@ export async function post(form, url, part, body, signal) {
 	return answer.code === "csrf-failed" && (await refresh(form, ["csrf"])) ? send() : answer;
 }
 
-/** Goes to an address as after a form: also to this page at another fragment, which alone would load nothing. */
-export function go(next) {
+/**
+ * Goes to an address as after a form: also to this page at another fragment, which alone would load nothing. `onStop` is called if its person
+ * stops that while it loads, in a browser that says so: the page is still here then.
+ */
+export function go(next, onStop) {
 	const to = new URL(next, document.baseURI);
+	globalThis.navigation?.addEventListener("navigate", ({ signal }) => signal.addEventListener("abort", onStop), { once: true });
 	const isHere = to.hash && to.href.split("#")[0] === location.href.split("#")[0];
 	if (!isHere) return location.assign(to);
 	history.replaceState(history.state, "", to);

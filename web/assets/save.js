@@ -57,7 +57,8 @@ export function saveFrom(element, lease, text) {
 		for (let tries = 0; ; tries++) {
 			const once = new AbortController();
 			check.onclick = () => once.abort();
-			const signal = AbortSignal.any([once.signal, stopped]);
+			// One that hangs is given up, and asked again.
+			const signal = AbortSignal.any([once.signal, stopped, AbortSignal.timeout(2 * WAIT_MS)]);
 			const slow = setTimeout(() => wait(saves ? lease.text.textUnknown : lease.text.textBusy), WAIT_MS);
 			const isOnline = navigator.onLine;
 			const answer = await post(form, url, "next", () => encoded(data, isMultipart, hidden(form, "csrf"), nth), signal);
@@ -69,11 +70,21 @@ export function saveFrom(element, lease, text) {
 			else {
 				// Without an answer it may have arrived all the same: only a request that was never sent is known not to.
 				isUnknown ||= saves && (answer.status ? /50[24]/.test(answer.status) : isOnline);
+				if (once.signal.aborted) continue;
 				wait(isUnknown ? lease.text.textUnknown : answer.status ? lease.text.textBusy : lease.text.textUnsent);
 				await pause(RETRY_MS[Math.min(tries, 3)], signal);
 			}
 			if (stopped.aborted) return { isUnknown };
 		}
+	}
+
+	/** The page goes on. */
+	function stay() {
+		sending = null;
+		const hadFocus = [check, stop].includes(document.activeElement);
+		check.hidden = stop.hidden = true;
+		if (hadFocus) (last ?? fields(form)[0])?.focus(); // The pressed button is gone.
+		text.wait(false);
 	}
 
 	async function send(submitter, how) {
@@ -92,13 +103,12 @@ export function saveFrom(element, lease, text) {
 		if (answer?.next && !stays && !(isNext && answer.version && (await refresh(form, ["csrf", "form_id", "lid"])))) {
 			if (!answer.done) text.refused(true);
 			lease.leave();
-			return go(answer.next);
+			return go(answer.next, () => {
+				stay();
+				lease.goOn(lease.text.textStopped);
+			});
 		}
-		sending = null;
-		const hadFocus = [check, stop].includes(document.activeElement);
-		check.hidden = stop.hidden = true;
-		if (hadFocus) (last ?? fields(form)[0])?.focus(); // The pressed button is gone.
-		text.wait(false);
+		stay();
 		if (isNext || isUnknown) text.unsay(); // What was refused before is saved, or may be.
 		else text.refused();
 		if (signal.reason === LEFT) return;

@@ -42,9 +42,10 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 		event.preventDefault();
 		const body = () => new URLSearchParams(new FormData(way));
 		const answer = await post(bare(open[0].form), bare(way).action, "next", body, AbortSignal.timeout(WAIT_MS));
-		if (!answer.next) return open.forEach(({ lease }) => stay(lease, answer));
+		const stays = (answer) => open.forEach(({ lease }) => stay(lease, answer));
+		if (!answer.next) return stays(answer);
 		for (const { text } of open) text.drop();
-		go(answer.next);
+		go(answer.next, () => stays({ status: 0 }));
 	});
 }
 

@@ -323,7 +323,12 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		if (isSaving) return false;
 		isQuiet &&= Boolean(answer.next);
 		onSent?.(answer);
-		if (answer.next) go(answer.next);
+		if (answer.next) {
+			go(answer.next, () => {
+				isQuiet = false;
+				onSent?.({ status: 0 });
+			});
+		}
 		return Boolean(answer.next);
 	}
 

@@ -172,6 +172,56 @@ async fn a_slow_save_is_seen_and_after_fifteen_seconds_can_be_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn form_goes_on_when_its_person_stops_the_page_that_follows() {
+    for (phone, page) in [("12", "*kept=*"), ("010-2222-3333", "*/orders/2026-000300")] {
+        let story = Story::begin().await;
+        let minji = types_a_message(&story, "minji", "en", "Ring twice").await;
+        minji.types("[name='receiver.phone']", phone).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.emulates("Fetch.enable", serde_json::json!({ "patterns": [{ "urlPattern": page }] })).await;
+        minji.finds::<()>("(navigation.addEventListener('navigate', () => setTimeout(() => stop(), 500)), null)").await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.is_told("Stopped.").await;
+        minji.emulates("Fetch.disable", serde_json::json!({})).await;
+        minji.types("[name='receiver.phone']", "010-4444-5555").await;
+        let before: f64 = minji.finds("performance.timeOrigin").await;
+        minji
+            .waits_until(
+                "document.querySelector('#shipping[data-tenure-state=held], #shipping[data-tenure-state=saved]')",
+            )
+            .await;
+        minji.finds::<()>("(document.querySelector('#shipping').requestSubmit(), null)").await;
+        minji
+            .waits_until(&format!("performance.timeOrigin > {before} && location.pathname === '/orders/{ORDER}'"))
+            .await;
+        let order = story.order().await;
+        assert_eq!(
+            (order.shipping().receiver().phone.as_str(), order.shipping().message()),
+            ("010-4444-5555", "Ring twice")
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn save_that_hangs_is_asked_again() {
+    let story = Story::begin().await;
+    let minji = types_a_message(&story, "minji", "en", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    // The story controls the page's clock: thirty seconds pass on its command.
+    let hangs = "(window.limit = new AbortController(), window.timeout = AbortSignal.timeout.bind(AbortSignal),
+        AbortSignal.timeout = (ms) => (ms === 30000 ? limit.signal : timeout(ms)), window.send = fetch,
+        window.fetch = (url, options) => /beat/.test(url) || limit.signal.aborted ? send(url, options)
+            : new Promise((_, fail) => options.signal.addEventListener('abort', () => fail(new TypeError('aborted')))), null)";
+    minji.finds::<()>(hangs).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("#shipping[data-tenure-state=saving]").await;
+    minji.finds::<()>("(limit.abort(), AbortSignal.timeout = timeout, null)").await;
+    minji.is_told("this page asks again by itself").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_submit_after_signing_in_again_is_enough() {
     let story = Story::begin().await;
     for language in ["en", "ko"] {

@@ -152,8 +152,13 @@ pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: O
         rows.extend(added_rows(t, typed, order));
     } else if let Some(order) = order {
         // The library could not compute my state; the form still has it.
-        let known: Vec<_> = rows.iter().map(|row| row.label.clone()).collect();
-        let typed = typed_rows(t, order, None, typed).into_iter().filter(|row| !known.contains(&row.label));
+        let name = |row: &Row| row.choice.as_ref().map(|choice| choice.name.clone());
+        let known: Vec<_> = rows.iter().map(|row| (row.label.clone(), name(row))).collect();
+        let is_new =
+            |row: &Row| !known.iter().any(|known| known.0 == row.label || (known.1.is_some() && known.1 == name(row)));
+        // What was typed about a line that is gone is told as a field of the version that was opened.
+        let rest = if conflict.opened_known { without_gone_lines(typed.clone(), order) } else { typed.clone() };
+        let typed = typed_rows(t, order, None, &rest).into_iter().filter(is_new);
         rows.extend(typed.map(|row| Row {
             opened: if conflict.opened_known { row.now.clone() } else { Cell::default() },
             side: if conflict.opened_known { Side::Mine } else { row.side },
@@ -187,7 +192,10 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
     if !conflict.mine_known {
         field.mine = match line {
             Some(line) if typed.removes(line) || !typed.has(&name) => None,
-            Some(_) => typed.text(&name).trim().parse().ok().map(Value::Integer),
+            Some(_) => {
+                let text = typed.text(&name).trim();
+                Some(text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Integer))
+            }
             None if typed.has(&name) => Some(Value::Text(typed.text(&name).trim().to_owned())),
             None => field.opened.clone(),
         };

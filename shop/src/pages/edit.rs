@@ -15,7 +15,7 @@ use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 
 use super::compare::{self, without_gone_lines};
-use super::fields::{Fields, Pairs};
+use super::fields::{Fields, GONE, Pairs, quantity};
 use super::flash::Flash;
 use super::frame::Visit;
 use super::input::Mistake;
@@ -110,7 +110,11 @@ async fn opened_at(
     fields.set("lid", &id.reveal());
     let typed_on = compare::opened(shop, &visit, no, seen).await;
     if let Some(order) = &typed_on {
+        let gone = gone(shop, &visit, no, &fields, order).await;
         fields = without_gone_lines(fields, order);
+        if !gone.is_empty() {
+            fields.set(GONE, &gone);
+        }
     }
     let attempt = Attempt { what, no, seen, fields: &fields, kept: None };
     match opened {
@@ -133,6 +137,23 @@ async fn opened_at(
         None => address(no, form, kept),
     };
     Sent::refused(to).answer(visit.frame.script)
+}
+
+/// In words, what was typed about lines that are gone in the order with which it was compared.
+async fn gone(shop: &Shop, visit: &Visit, no: &OrderNo, fields: &Fields, order: &Order) -> String {
+    let (true, Ok(id)) = (fields.has("apply"), fields.text("kept").parse()) else { return String::new() };
+    let Ok(Some(kept)) = shop.kept(&visit.member, no, id).await else { return String::new() };
+    let kept = Fields::sent(kept.fields);
+    let Some(opened) = compare::opened(shop, visit, no, kept.text("version").parse().ok()).await else {
+        return String::new();
+    };
+    let own = kept.without_same(&opened);
+    let is_gone = |line_no: &u32| compare::line_in(order, *line_no).is_none() && !kept.removes(*line_no);
+    let words = own.lines().filter(is_gone).map(|line_no| {
+        let name = quantity(line_no);
+        format!("{}: {}", compare::label(visit.frame.t, &name, [&opened]).plain(), own.text(&name))
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// POST /orders/{no}/edit/save

@@ -18,8 +18,11 @@ pub(crate) const REMOVE: &str = "remove";
 /// Of a kept form: the version that the form had saved before.
 pub(crate) const SAVED_BEFORE: &str = "saved-before";
 
+/// Of a kept form that is edited again after a comparison: in words, what was typed about products that others have removed.
+pub(crate) const GONE: &str = "gone";
+
 /// Fields of one page that are not typed text: never carried on to the next page.
-const OF_THE_PAGE: [&str; 22] = [
+const OF_THE_PAGE: [&str; 23] = [
     "csrf",
     "lid",
     "form_id",
@@ -41,6 +44,7 @@ const OF_THE_PAGE: [&str; 22] = [
     "text-of",
     "beside",
     SAVED_BEFORE,
+    GONE,
     "drop",
 ];
 
@@ -205,12 +209,19 @@ impl Fields {
             let line = name.strip_prefix("remove-").and_then(|line| line.parse().ok());
             self.has(name) || line.is_some_and(|line| self.has(&quantity(line)))
         };
+        // What a comparison leaves to its person is on the order of now: a line that they removed has its number of now, if they keep it.
+        let is_on_now = self.has("apply");
+        let on_now = |(name, value): (String, String)| match line_of_quantity(&name) {
+            Some(line_no) if is_on_now && kept.removes(line_no) => (name, REMOVE.to_owned()),
+            _ => (name, value),
+        };
         let rest: Pairs = kept
             .carried()
             .0
             .into_iter()
             .chain(of_page.into_iter().flatten())
             .filter(|(name, _)| !decided(name))
+            .map(on_now)
             .collect();
         self.0.extend(rest);
         self

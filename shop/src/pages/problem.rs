@@ -429,8 +429,11 @@ pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, own:
     let mut page = ProblemPage::new(frame.state("OE-15"), title).say(t.refusal(error));
     page.typed = own;
     page.typed_said = t.refused_text_kept();
-    if matches!(error, OrderError::OutOfStock { .. }) {
-        page = page.link("/stock", t.stock_title());
-    }
+    page = match error {
+        OrderError::OutOfStock { .. } => page.link("/stock", t.stock_title()),
+        // What was typed after this text was sent is a draft.
+        OrderError::AlreadyShipped { .. } | OrderError::AlreadyCancelled => page.unsaved_of(no.as_str()),
+        _ => page,
+    };
     page.link(order_url(no), t.back_to_order()).answer(StatusCode::CONFLICT)
 }

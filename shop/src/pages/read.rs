@@ -46,7 +46,10 @@ pub(crate) fn read_lines(
                 let label = t.line_quantity(line.product());
                 mistakes.push(Mistake::new(name, label, t.wrong_quantity(OrderLine::MAX_QUANTITY)));
             }
-            // No page has its field any more, so nobody could correct it.
+            // No page has its field any more, so nobody could correct it: it is compared as it was typed.
+            (None, None) if on.iter().any(|line| line.line_no() == line_no) => {
+                changes.push(LineChange::Keep { line_no, quantity: u32::MAX });
+            }
             (None, None) => {}
         }
     }

@@ -248,7 +248,7 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
         at_once: shop.acquire() == Acquire::OnOpen,
         inputs: shipping_inputs(style, if is_blank { &own } else { fields }, &base),
         returned: !is_blank && mistakes.is_empty() && !moved,
-        moved: moved.then(|| t.moved_since(frame.latest(&view.changes))),
+        moved: moved.then(|| t.moved_since().into()),
         rows: if moved { compare::typed_rows(t, &view.order, typed_on.as_ref(), fields) } else { Vec::new() },
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,

@@ -31,12 +31,17 @@ texts! {
     add_products: "Add a product", "상품 추가";
     price_in_won: "Price in won", "단가(원)";
     add_another: "Add one more", "하나 더 추가";
+    your_text_is_back_without(gone):
+        "The text that you typed is back in the form, except for what is not in the order any more: {gone}. If it is still wanted, it has to be added \
+         again. Check it and save.",
+        "입력하셨던 내용을 양식에 다시 채웠습니다. 주문에서 빠진 상품의 내용은 채우지 못했습니다. ({gone}) 그 상품이 필요하면 다시 추가해야 합니다. \
+         확인하고 저장해 주세요.";
     your_text_is_back:
         "The text that you typed is back in the form. Check it and save.",
         "입력하셨던 내용을 양식에 다시 채웠습니다. 확인하고 저장해 주세요.";
-    moved_since(who):
-        "{who} That was after you typed this. Here is what differs.",
-        "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같습니다.";
+    moved_since:
+        "The order was changed after you typed this. Here is what differs.",
+        "입력하신 뒤에 주문이 바뀌었습니다. 다른 점은 아래와 같습니다.";
     moved_choice:
         "Before it is saved, you see what meets.",
         "저장되기 전에 겹치는 내용을 보여 드립니다.";

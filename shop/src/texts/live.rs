@@ -35,8 +35,8 @@ texts! {
     free_title(no): "Order {no} is free", "주문 {no}: 이제 아무도 수정하고 있지 않습니다";
     free_what: "You can edit now.", "지금 수정할 수 있습니다.";
     free_to_save:
-        "Nothing blocks the save any more: [Try again] saves what you typed.",
-        "이제 막는 것이 없습니다. [다시 시도]를 누르면 입력한 내용을 저장합니다.";
+        "Nothing blocks the save any more: [Try again] saves what you typed, or shows what was saved meanwhile.",
+        "이제 막는 것이 없습니다. [다시 시도]를 누르면 입력한 내용을 저장하거나, 그사이 저장된 내용을 보여 드립니다.";
     free_to_ship: "You can try again now.", "이제 다시 시도할 수 있습니다.";
     free_to_cancel: "The order can be cancelled now.", "지금 주문을 취소할 수 있습니다.";
     edit_now: "Edit now", "지금 수정";

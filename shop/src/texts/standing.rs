@@ -133,8 +133,9 @@ texts! {
 
     draft_found: "You typed this at {time} and did not save it: {text}", "{time}에 입력하고 저장하지 않은 내용이 있습니다. {text}";
     draft_older:
-        "You typed this at {time}, on another version, and did not save it: {text}. What was saved since then is shown before yours is saved.",
-        "{time}에 다른 버전에서 입력하고 저장하지 않은 내용이 있습니다. {text} (그 뒤에 저장된 내용이 있으면 저장 전에 보여 드립니다.)";
+        "You typed this at {time}, on another version than the form has now, and did not save it: {text}. If something was saved since then, you see \
+         that before yours is saved.",
+        "{time}에 지금 양식과 다른 버전에서 입력하고 저장하지 않은 내용이 있습니다. {text} (그 뒤에 저장된 내용이 있으면 저장 전에 보여 드립니다.)";
     draft_back: "What you typed at {time} is back in the form. Check it and save.", "{time}에 입력한 내용을 다시 채웠습니다. 확인하고 저장해 주세요.";
     draft_replaced:
         "That text is in the form now. The text that it replaced, typed at {time}, is kept: {text}",

@@ -11,6 +11,7 @@ mod busy;
 mod demo;
 mod editing;
 mod first_edit;
+mod gone_lines;
 mod guessing;
 mod history;
 mod list;

@@ -16,7 +16,7 @@ use tenure_web::versions::Versioned;
 use super::explain;
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::pages::compare::{self, Row};
-use crate::pages::fields::{Fields, REMOVE, quantity};
+use crate::pages::fields::{Fields, GONE, REMOVE, quantity};
 use crate::pages::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_inputs};
 use crate::pages::frame::{Frame, Visit};
 use crate::pages::icon::Icon;
@@ -56,6 +56,8 @@ struct EditPage {
     /// The changes of others since the text was typed, if any; and the differences.
     moved: Option<Html>,
     rows: Vec<Row>,
+    /// What of that text is not back, because its product is not in the order any more.
+    gone: String,
     /// Text of such a form that was refused before.
     offered: Option<Offered>,
 }
@@ -200,8 +202,9 @@ fn editing(
         lines: line_inputs(style, order, typed, &base).into_iter().filter(|line| is_known(line.line_no)).collect(),
         new_lines: new_line_inputs(style, typed),
         gone_lines: gone.collect(),
-        returned: !is_blank && !goes_on && mistakes.is_empty() && !has_moved,
-        moved: has_moved.then(|| t.moved_since(frame.latest(&view.changes))),
+        returned: !is_blank && !goes_on && mistakes.is_empty() && !has_moved && !fields.has(GONE),
+        gone: fields.text(GONE).to_owned(),
+        moved: has_moved.then(|| t.moved_since().into()),
         rows: if has_moved { compare::typed_rows(t, order, opened, typed) } else { Vec::new() },
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,

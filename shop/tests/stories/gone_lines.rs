@@ -1,0 +1,96 @@
+//! What was typed about a product that another person has changed or removed: after a refusal, a comparison, and when it is edited again.
+
+use super::support::{Browser, Form, Page, Server};
+
+const NO: &str = "2026-000290";
+const PATH: &str = "/orders/2026-000290";
+const SAVE: &str = "/orders/2026-000290/edit/save";
+
+/// His form with these changes, before an operator ends his editing and saves hers.
+async fn met(his: &[(&str, &str)], hers: &[(&str, &str)]) -> Server {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let typed =
+        |form: Form, fields: &[(&str, &str)]| fields.iter().fold(form, |form, (name, value)| form.with(name, value));
+    let form = typed(park.edit(NO).await.form(SAVE), his);
+    park.submit(form).await;
+    olivia.submit(olivia.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+    olivia.submit(typed(olivia.edit(NO).await.form(SAVE), hers)).await.is(200);
+    server
+}
+
+/// Where [See it] on the order's page leads to.
+async fn see_it(person: &Browser) -> Page {
+    let order = person.open(NO).await;
+    let kept = order.html.split("/kept/").nth(1).and_then(|rest| rest.split('"').next()).expect("a link");
+    person.get(&format!("{PATH}/kept/{kept}")).await
+}
+
+#[tokio::test]
+async fn refused_quantity_of_a_product_that_is_gone_can_not_be_saved_now() {
+    for quantity in ["1000", "abc"] {
+        let server = met(&[("quantity-1", quantity)], &[("remove-1", "on")]).await;
+        let park = server.sign_in("park").await;
+        let page = see_it(&park).await;
+        page.is(409).says("was removed from the order meanwhile");
+        assert!(page.text().contains(&format!("Yours {quantity}")), "{}", page.text());
+        park.open(NO).await.says("was not saved");
+    }
+}
+
+#[tokio::test]
+async fn line_of_which_the_removal_is_taken_back_has_the_quantity_of_now() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let form = park.edit(NO).await.form(SAVE).with("remove-1", "on").with("message", "Ring");
+    olivia.submit(olivia.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+    olivia.submit(olivia.edit(NO).await.form(SAVE).with("quantity-1", "9")).await.is(200);
+    let again = park.submit(park.submit(form).await.form("/orders/2026-000290/edit")).await;
+    let compared = park.submit(again.form(SAVE)).await;
+    let form = park.submit(compared.is(409).press(SAVE, "edit-first")).await.is(200).form(SAVE);
+    assert_eq!((form.value("quantity-1"), form.value("remove-1")), ("9", ""), "it is ticked");
+    park.submit(form.without("remove-1")).await.is(200);
+    assert_eq!(server.order(NO).await.0.lines()[0].quantity(), 9);
+}
+
+#[tokio::test]
+async fn quantity_of_a_product_that_is_gone_is_named_when_the_rest_is_edited_first() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let form = park.edit(NO).await.form(SAVE).with("quantity-1", "7").with("message", "Ring");
+    olivia.submit(olivia.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+    let product = server.order(NO).await.0.lines()[0].product().to_owned();
+    olivia.submit(olivia.edit(NO).await.form(SAVE).with("remove-1", "on")).await.is(200);
+    let again = park.submit(park.submit(form).await.form("/orders/2026-000290/edit")).await;
+    let compared = park.submit(again.form(SAVE)).await;
+    let page = park.submit(compared.is(409).press(SAVE, "edit-first")).await;
+    page.is(200).says(&format!("except for what is not in the order any more: Quantity of {product}: 7"));
+    park.submit(page.form(SAVE)).await.is(200);
+    assert_eq!(server.order(NO).await.0.shipping().message(), "Ring");
+}
+
+#[tokio::test]
+async fn product_that_was_added_beside_the_removal_of_all_others_stays() {
+    let all: Vec<_> = [1, 2, 3, 4].map(|line| (format!("remove-{line}"), "on")).into();
+    let all: Vec<_> = all.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let added = [("new-product", "Blue pen"), ("new-price", "500"), ("new-quantity", "1")];
+    let server = met(&all, &added).await;
+    let park = server.sign_in("park").await;
+    let page = see_it(&park).await;
+    let text = page.is(409).text();
+    assert!(!text.contains("would leave no product") && !text.contains("Quantity of Blue pen"), "{text}");
+    park.submit(page.form(SAVE)).await.is(200);
+    let order = server.order(NO).await.0;
+    assert_eq!(order.lines().iter().map(|line| line.product()).collect::<Vec<_>>(), ["Blue pen"]);
+}
+
+#[tokio::test]
+async fn drafts_are_offered_beside_refused_text_of_a_shipped_order() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let sent = park.submit(park.edit(NO).await.form(SAVE).with("quantity-1", "0")).await;
+    park.submit(park.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
+    park.submit(park.open(NO).await.form("/orders/2026-000290/cancel")).await.is(200);
+    let page = park.get(&sent.path).await;
+    assert!(page.html.contains("data-tenure-kept") && page.html.contains("edit 2026-000290"), "{}", page.html);
+}
