@@ -166,7 +166,9 @@ export function keepLease(element, onAnswer) {
 	function notice(found) {
 		// What is answered to a request on its way, perhaps one of the person, may be older than this.
 		if (!facts && flight) return setTimeout(() => facts || notice(found), SOON_MS);
-		if (found !== facts && (facts || !isHeld) && !isAt("saving leaving")) ask();
+		// While its person signs out, the session may have ended long before the next page comes.
+		const isAway = isAt("saving") || (isAt("leaving") && found !== "401");
+		if (found !== facts && (facts || !isHeld || found === "401") && !isAway) ask();
 		facts = found;
 	}
 

@@ -477,9 +477,13 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 			if (sentBefore && sentBefore !== form_id()) goesOn({ form_id: sentBefore, beside: beside() });
 			sentBefore = "";
 			store(() => (localStorage[SAVED] = form_id()));
-			// Nor is the same text unsaved in another tab.
-			const isSaved = ([name, value]) => `${value}` === `${values[name]}`;
-			mine().filter((draft) => Object.entries(draft.typed).every(isSaved)).forEach(remove);
+			// Nor is the same text unsaved in another tab, or in a draft of before.
+			for (const draft of mine()) {
+				const there = Object.entries(draft.typed).filter(([name, value]) => `${value}` === `${values[name]}`);
+				const next = { ...draft, base: { ...draft.base, ...Object.fromEntries(there) } };
+				if (there.length === Object.keys(draft.typed).length) remove(draft);
+				else if (there.length) put(next);
+			}
 			savedAs = { of: form_id(), next: { form_id: "", version: next || version() } };
 			each(form, values, (field, value) => saved.set(field, value));
 			// A field that the page itself changes is no change.

@@ -345,6 +345,48 @@ async fn accepted_sign_out_asks_nothing_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn form_does_not_call_the_order_ones_own_while_a_sign_out_hangs() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Ring twice").await;
+    park.sees("#edit[data-tenure-state=held]").await;
+    // The answer does not arrive; its person stops the page once it says something else.
+    let hangs = serde_json::json!({ "patterns": [{ "urlPattern": "*/sign-out*", "requestStage": "Response" }] });
+    park.emulates("Fetch.enable", hangs).await;
+    let stops = "(window.confirm = () => true, setInterval(() => document.querySelector('[data-tenure-status]').textContent.includes('You are editing') || stop(), 50), null)";
+    park.finds::<()>(stops).await;
+    park.signs_out().await;
+    park.is_told("You are signed out").await;
+    assert_eq!(park.value("[name=message]").await, "Ring twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_saved_is_not_called_unsaved_in_a_draft_that_has_more() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.types("[name='address.line2']", "Room A").await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    minji.closes_this_tab_and_opens_another().await;
+    story.clock.advance(Duration::from_secs(400));
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    minji.types("[name=message]", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    super::saves(&minji).await;
+    minji.sees("[data-tenure-draft-said]").await;
+    let said = minji.reads("[data-tenure-draft-said]").await;
+    assert!(said.contains("Room A") && !said.contains("Ring twice"), "{said}");
+    // It can still be put into the form.
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("document.querySelector('[name=\"address.line2\"]')?.value === 'Room A' && document.querySelector('#shipping[data-tenure-state]')").await;
+    assert_eq!(minji.value("[name=message]").await, "Ring twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_next_key_after_a_sign_out_acquires_the_order_again() {
     let story = Story::begin().await;
     for form in ["#shipping", "#edit"] {
