@@ -132,6 +132,7 @@ export function saveFrom(element, lease, text) {
 		if (!how) return;
 		event.preventDefault();
 		if (!sending) send(event.submitter, how);
+		else if (!check.hidden) check.click(); // It waits for an answer: now.
 	});
 	addEventListener("pageshow", (event) => {
 		if (!event.persisted) return;

@@ -45,7 +45,7 @@ for (const way of open.length ? all("[data-tenure-drop]") : []) {
 		const stays = (answer) => open.forEach(({ lease }) => stay(lease, answer));
 		if (!answer.next) return stays(answer);
 		for (const { text } of open) text.drop();
-		go(answer.next, () => stays({ status: 0 }));
+		go(answer.next, () => stays({ detail: "" }));
 	});
 }
 

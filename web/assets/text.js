@@ -326,7 +326,7 @@ export function keepText(element, { onWrite, onKeep, onSent } = {}) {
 		if (answer.next) {
 			go(answer.next, () => {
 				isQuiet = false;
-				onSent?.({ status: 0 });
+				onSent?.({ detail: "" });
 			});
 		}
 		return Boolean(answer.next);

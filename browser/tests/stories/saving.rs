@@ -203,6 +203,21 @@ async fn form_goes_on_when_its_person_stops_the_page_that_follows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn save_that_is_pressed_again_while_it_waits_is_sent_at_once() {
+    let story = Story::begin().await;
+    let minji = types_a_message(&story, "minji", "en", "Ring twice").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    // The wait before the next try does not end by itself.
+    let fails = "(window.tries = 0, window.send = fetch, window.real = setTimeout, window.setTimeout = (run, ms, ...rest) => ms === 5000 ? 0 : real(run, ms, ...rest),
+        window.fetch = (url, options) => /beat/.test(url) || tries++ ? send(url, options) : Promise.reject(new TypeError('stopped')), null)";
+    minji.finds::<()>(fails).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.is_told("this page asks again by itself").await;
+    saves(&minji).await;
+    assert_eq!(minji.reads("dd.typed").await, "Ring twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn save_that_hangs_is_asked_again() {
     let story = Story::begin().await;
     let minji = types_a_message(&story, "minji", "en", "Ring twice").await;

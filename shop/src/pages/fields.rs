@@ -18,7 +18,7 @@ pub(crate) const REMOVE: &str = "remove";
 /// Of a kept form: the version that the form had saved before.
 pub(crate) const SAVED_BEFORE: &str = "saved-before";
 
-/// Of a kept form that is edited again after a comparison: in words, what was typed about products that others have removed.
+/// Of a form that is edited again after a comparison: in words, what was typed about products that others have removed.
 pub(crate) const GONE: &str = "gone";
 
 /// Fields of one page that are not typed text: never carried on to the next page.
@@ -204,7 +204,7 @@ impl Fields {
     /// These fields, completed by the kept ones of the form.
     pub(crate) fn over(mut self, kept: Pairs) -> Fields {
         let kept = Fields(kept);
-        let of_page = ["version", "text-of"].map(|name| Some((name.to_owned(), kept.get(name)?.to_owned())));
+        let of_page = ["version", "text-of", GONE].map(|name| Some((name.to_owned(), kept.get(name)?.to_owned())));
         let decided = |name: &str| {
             let line = name.strip_prefix("remove-").and_then(|line| line.parse().ok());
             self.has(name) || line.is_some_and(|line| self.has(&quantity(line)))

@@ -1,6 +1,7 @@
 //! What was typed about a product that another person has changed or removed: after a refusal, a comparison, and when it is edited again.
 
 use super::support::{Browser, Form, Page, Server};
+use super::unsaved::offered;
 
 const NO: &str = "2026-000290";
 const PATH: &str = "/orders/2026-000290";
@@ -64,8 +65,17 @@ async fn quantity_of_a_product_that_is_gone_is_named_when_the_rest_is_edited_fir
     let again = park.submit(park.submit(form).await.form("/orders/2026-000290/edit")).await;
     let compared = park.submit(again.form(SAVE)).await;
     let page = park.submit(compared.is(409).press(SAVE, "edit-first")).await;
-    page.is(200).says(&format!("except for what is not in the order any more: Quantity of {product}: 7"));
-    park.submit(page.form(SAVE)).await.is(200);
+    let named = format!("except for what is not in the order any more: Quantity of {product}: 7");
+    page.is(200).says(&named);
+    // Also after a mistake, and when that is put into another form.
+    let refused = park.submit(page.form(SAVE).with("receiver.phone", "12")).await;
+    refused.says(&named);
+    park.submit(refused.form("/orders/2026-000290/leave").without("form_id").without("beside")).await;
+    let next = park.edit(NO).await;
+    let (_, put_back, _) = offered(&next).expect("an offer");
+    let page = park.submit(put_back).await;
+    page.says(&named);
+    park.submit(page.form(SAVE).with("receiver.phone", "010-2222-3333")).await.is(200);
     assert_eq!(server.order(NO).await.0.shipping().message(), "Ring");
 }
 
