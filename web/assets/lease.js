@@ -93,7 +93,9 @@ export function keepLease(element, onAnswer) {
 	/** One request at a time: a new one replaces one that may hang since before the machine slept. */
 	async function ask(want = wanted(), facts) {
 		quiet();
-		const slow = want === "take" && setTimeout(() => flight === mine && say("trouble", text.textFree), SOON_MS);
+		// Who has it is known: only what was pressed here is late.
+		const late = isAt("refused") ? isPressed && text.textBusy : text.textFree;
+		const slow = want === "take" && late && setTimeout(() => flight === mine && say("trouble", late), SOON_MS);
 		const mine = (flight = new AbortController());
 		const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(WAIT_MS)]);
 		const [sent, idleMs] = [clocks(), since(used)];
@@ -117,7 +119,7 @@ export function keepLease(element, onAnswer) {
 		if (/40[0349]/.test(status) && code) {
 			const actions = (answer.actions ?? []).map(({ rel }) => rel);
 			hear({ mode: "lost", state: code, said: answer.detail ?? answer.title, actions }, sent, idleMs);
-		} else doubt(status, want);
+		} else doubt(status, want, facts);
 	}
 
 	function hear(answer, sent, idleMs) {
@@ -173,7 +175,7 @@ export function keepLease(element, onAnswer) {
 	}
 
 	/** No answer, or none about the form (signed out, database unavailable): a lease continues, by our clock. */
-	function doubt(code, want) {
+	function doubt(code, want, facts) {
 		const isSignedOut = code === 401;
 		signIn.hidden = !isSignedOut;
 		const isSettled = !isHeld && isAt("saved lost refused");
@@ -183,7 +185,7 @@ export function keepLease(element, onAnswer) {
 		const isSure = isSignedOut || isOver || failures || !navigator.onLine || want === "take" || (!isHeld && code);
 		const words = isHeld && !isUnsure ? [text.textOffline, text.textSignedOut] : [text.textFree, text.textFreeSignedOut];
 		if (isSure && (isHeld || hasAsked) && (isSignedOut || !isSettled)) say("trouble", isOver ? text.textExpired : words[+isSignedOut]);
-		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], hadLease ? "keep" : want);
+		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], hadLease ? "keep" : want, facts);
 	}
 
 	function tick() {

@@ -96,6 +96,28 @@ async fn leaving_without_typing_takes_nothing_and_gives_nothing_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_has_the_order_is_said_also_while_the_next_question_hangs() {
+    let story = Story::begin().await;
+    let (park, minji) = (looks_as(&story, "park", "en").await, looks_as(&story, "minji", "en").await);
+    begins_to_type(&minji, "R").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    begins_to_type(&park, "Third floor").await;
+    park.sees("form[data-tenure-state=refused]").await;
+    // What takes five seconds takes a tenth of one, and is over soon after the question.
+    let hangs = "(window.real = setTimeout, window.setTimeout = (run, ms, ...rest) => real(run, ms === 5000 ? 100 : ms, ...rest),
+        window.send = fetch, window.fetch = (url, options) => /beat/.test(url)
+            ? (real(() => (window.isOver = true), 300), new Promise(() => {})) : send(url, options), null)";
+    park.finds::<()>(hangs).await;
+    park.looks_away_and_back().await;
+    park.presses("!").await;
+    park.waits_until("window.isOver").await;
+    let said = park.reads("[data-tenure-status]").await;
+    assert!(said.contains("김민지 has been editing since"), "{said}");
+    park.clicks("[data-tenure-action=retry]").await;
+    park.is_told("The shop is busy").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn refused_typist_keeps_the_text_and_can_retry() {
     let story = Story::begin().await;
     let mut found = Vec::new();
