@@ -327,7 +327,7 @@ impl Person {
     }
 
     /// Waits until the status line of the form says this.
-    pub async fn is_told(&self, words: &str) {
+    pub async fn sees_status(&self, words: &str) {
         let said = "document.querySelector('[data-tenure-status]')?.textContent";
         self.waits_until(&format!("{said}.includes({})", quoted(words))).await;
     }

@@ -115,11 +115,11 @@ export async function post(form, url, part, body, signal) {
  */
 export function go(next, onStop) {
 	const to = new URL(next, document.baseURI);
-	globalThis.navigation?.addEventListener("navigate", ({ signal }) => signal.addEventListener("abort", onStop), { once: true });
 	const isHere = to.hash && to.href.split("#")[0] === location.href.split("#")[0];
-	if (!isHere) return location.assign(to);
-	history.replaceState(history.state, "", to);
-	location.reload();
+	if (isHere) history.replaceState(history.state, "", to); // A navigation, too, which nobody stops.
+	globalThis.navigation?.addEventListener("navigate", ({ signal }) => signal.addEventListener("abort", onStop), { once: true });
+	if (isHere) location.reload();
+	else location.assign(to);
 }
 
 /** Requests new hidden fields of the server, and takes over those with these names. Returns whether it did. */

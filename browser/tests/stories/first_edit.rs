@@ -114,7 +114,7 @@ async fn who_has_the_order_is_said_also_while_the_next_question_hangs() {
     let said = park.reads("[data-tenure-status]").await;
     assert!(said.contains("김민지 has been editing since"), "{said}");
     park.clicks("[data-tenure-action=retry]").await;
-    park.is_told("The shop is busy").await;
+    park.sees_status("The shop is busy").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

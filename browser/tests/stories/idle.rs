@@ -30,7 +30,7 @@ async fn an_idle_person_is_asked_and_any_key_continues() {
         minji.types("[name=message]", "Ring ").await;
         minji.sees("#shipping[data-tenure-state=held]").await;
         is_away_for(&minji, &story, 14).await;
-        minji.is_told(told).await;
+        minji.sees_status(told).await;
         minji.photo(&format!("{language}-idle")).await;
         minji.looks_away_and_back().await;
         assert!(minji.reads("[data-tenure-status]").await.contains(told), "a page that is only looked at is idle");

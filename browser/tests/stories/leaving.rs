@@ -17,7 +17,7 @@ async fn leaving_on_a_dead_line_loses_nothing() {
         park.types("[name=message]", language).await;
         story.closes().await;
         park.clicks("[form=leave]").await;
-        park.is_told(told).await;
+        park.sees_status(told).await;
         park.photo(&format!("{language}-left-in-vain")).await;
         assert_eq!(park.value("[name=message]").await, language);
         // It is edited further, or left once the shop answers again.
@@ -45,7 +45,7 @@ async fn form_that_is_left_while_its_save_waits_for_the_connection_is_not_saved(
     park.clicks("[data-tenure-action=save]").await;
     park.sees("[data-tenure-stop]").await;
     park.clicks("[form=leave]").await;
-    park.is_told("this form is still open").await;
+    park.sees_status("this form is still open").await;
     park.is_online(true).await;
     park.sees("#shipping[data-tenure-state=held]").await;
     park.clicks("[form=leave]").await;
@@ -83,14 +83,14 @@ async fn leaving_when_signed_out_says_so_beside_the_text() {
         park.types("[name=message]", language).await;
         park.loses_the_session().await;
         park.clicks("[form=leave]").await;
-        park.is_told(told).await;
+        park.sees_status(told).await;
         park.sees("[data-tenure-signin]").await;
         assert_eq!(park.value("[name=message]").await, language);
         // Nor as somebody else.
         park.clears_all_cookies().await;
         park.signs_in_in_another_tab("lee").await;
         park.clicks("[form=leave]").await;
-        park.is_told(other).await;
+        park.sees_status(other).await;
         park.sees("[data-tenure-signin]").await;
         assert_eq!(park.value("[name=message]").await, language);
         // Also with the token of another session it can be left then.

@@ -146,7 +146,7 @@ async fn reload_of_a_form_whose_lock_was_ended_promises_no_reservation_when_the_
     minji.sees("#shipping[data-tenure-state=free]").await;
     assert!(!minji.reads("main").await.contains("reserved for you"));
     minji.gets_heartbeats_through(true).await;
-    minji.is_told("The parcel goes out now").await;
+    minji.sees_status("The parcel goes out now").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -163,9 +163,9 @@ async fn ended_form_and_its_comparison_follow_what_is_saved_since() {
     minji.types("[name=message]", "Ring twice").await;
     for at in ["the form", "the comparison"] {
         olivia_ends_the_editing(&story, &format!("It goes out now: {at}")).await;
-        minji.is_told(at).await;
+        minji.sees_status(at).await;
         saves_theirs(&story, at).await;
-        minji.is_told("edited the order").await;
+        minji.sees_status("edited the order").await;
         let said = minji.reads("[data-tenure-status]").await;
         assert!(said.contains(at), "and how it ended: {said}");
         if at == "the form" {

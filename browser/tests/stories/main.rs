@@ -17,6 +17,7 @@ mod losing;
 mod merging;
 mod offered;
 mod saving;
+mod signing_out;
 mod staying;
 mod stock;
 mod tabs;

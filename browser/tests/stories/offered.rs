@@ -48,7 +48,7 @@ async fn text_that_was_put_into_another_form_is_saved_with_that() {
     let minji = refused_and_opened_again(&story, "Ring twice").await;
     minji.is_online(false).await;
     minji.clicks("[data-tenure-sent] button").await;
-    minji.is_told("still open").await;
+    minji.sees_status("still open").await;
     minji.is_online(true).await;
     super::puts_back_what_was_sent(&minji).await;
     minji.types("[name='address.postal_code']", "06236").await;
@@ -294,7 +294,7 @@ async fn text_that_was_refused_after_the_page_to_which_one_goes_back_stays() {
     assert_eq!(minji.reads("dd.typed").await, "First");
     let page = minji.reads("main").await;
     assert!(page.contains("was not saved") && page.contains("First and more words"), "{page}");
-    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.goes_to(SHIPPING).await;
     super::drops_what_was_sent(&minji).await;
     minji.goes_to(&format!("/orders/{ORDER}")).await;
     assert!(!minji.reads("main").await.contains("was not saved"));

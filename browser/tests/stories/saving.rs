@@ -181,7 +181,7 @@ async fn form_goes_on_when_its_person_stops_the_page_that_follows() {
         minji.emulates("Fetch.enable", serde_json::json!({ "patterns": [{ "urlPattern": page }] })).await;
         minji.finds::<()>("(navigation.addEventListener('navigate', () => setTimeout(() => stop(), 500)), null)").await;
         minji.clicks("[data-tenure-action=save]").await;
-        minji.is_told("Stopped.").await;
+        minji.sees_status("Stopped.").await;
         minji.emulates("Fetch.disable", serde_json::json!({})).await;
         minji.types("[name='receiver.phone']", "010-4444-5555").await;
         let before: f64 = minji.finds("performance.timeOrigin").await;
@@ -212,7 +212,7 @@ async fn save_that_is_pressed_again_while_it_waits_is_sent_at_once() {
         window.fetch = (url, options) => /beat/.test(url) || tries++ ? send(url, options) : Promise.reject(new TypeError('stopped')), null)";
     minji.finds::<()>(fails).await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji.is_told("this page asks again by itself").await;
+    minji.sees_status("this page asks again by itself").await;
     saves(&minji).await;
     assert_eq!(minji.reads("dd.typed").await, "Ring twice");
 }
@@ -231,7 +231,7 @@ async fn save_that_hangs_is_asked_again() {
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("#shipping[data-tenure-state=saving]").await;
     minji.finds::<()>("(limit.abort(), AbortSignal.timeout = timeout, null)").await;
-    minji.is_told("this page asks again by itself").await;
+    minji.sees_status("this page asks again by itself").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert_eq!(minji.reads("dd.typed").await, "Ring twice");
 }
@@ -265,11 +265,11 @@ async fn a_server_that_fails_or_is_busy_leaves_the_text_where_it_is() {
         ? send(url, options) : Promise.resolve(new Response('', { status: window.answers })), null)";
     minji.finds::<()>(failing).await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji.is_told("wrong on our side").await;
+    minji.sees_status("wrong on our side").await;
     assert_ne!(minji.finds::<String>(COLOUR).await, calm, "that is no calm message");
     minji.finds::<()>("(window.answers = 503, null)").await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji.is_told("busy").await;
+    minji.sees_status("busy").await;
     assert_eq!(minji.value("[name=message]").await, "Still here");
     minji.finds::<()>("(window.answers = 0, null)").await;
     minji.clicks("[data-tenure-check]").await;
@@ -284,7 +284,7 @@ async fn server_restart_during_a_save_loses_nothing() {
     minji.sees("#shipping[data-tenure-state=held]").await;
     story.closes().await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji.is_told("We do not know yet").await;
+    minji.sees_status("We do not know yet").await;
     story.opens_again().await;
     minji.clicks("[data-tenure-check]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;

@@ -175,7 +175,7 @@ async fn editors_of_one_note_see_each_other() {
     }
     assert!(olivia.reads("[data-tenure-banner]").await.contains("박서연"));
     // He was there first, and sees her after his next heartbeat.
-    park.is_told("Olivia Reed").await;
+    park.sees_status("Olivia Reed").await;
     assert_eq!(park.complaints().await, [""; 0]);
 }
 
@@ -194,7 +194,7 @@ async fn note_whose_person_is_signed_out_speaks_of_the_note() {
                 "an answer to a heartbeat" => park.looks_away_and_back().await,
                 _ => park.clicks("[data-tenure-action=save]").await,
             }
-            park.is_told(told).await;
+            park.sees_status(told).await;
             park.sees("[data-tenure-signin]").await;
             let said = park.reads("[data-tenure-status]").await;
             assert!(!said.contains(never), "{way}: {said}");

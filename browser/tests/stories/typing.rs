@@ -317,7 +317,7 @@ async fn form_whose_rows_are_saved_stays_while_somebody_types() {
         saves_on_a_slow_line(&park).await;
         writes(&park, "saving").await;
         is_answered(&park).await;
-        park.is_told("after that is not saved yet").await;
+        park.sees_status("after that is not saved yet").await;
         assert_eq!((story.order().await.lines().last().expect("a line").product(), park.drafts().await), ("Tea", 1));
         assert!(park.value(MESSAGE).await.ends_with(WRITTEN));
         park.finds::<()>("(window.fetch = window.send, null)").await;

@@ -323,7 +323,7 @@ async fn text_that_is_put_back_in_vain_is_offered_again() {
     minji.is_online(false).await;
     minji.types("[name='address.line1']", "Typed here").await;
     minji.clicks("[data-tenure-draft-restore]").await;
-    minji.is_told("still open").await;
+    minji.sees_status("still open").await;
     assert_eq!(minji.value("[name='address.line1']").await, "Typed here");
     assert!(minji.reads("[data-tenure-draft-text]").await.contains("The first"));
     assert_eq!(minji.drafts().await, 2);

@@ -7,17 +7,36 @@ const NO: &str = "2026-000290";
 const PATH: &str = "/orders/2026-000290";
 const SAVE: &str = "/orders/2026-000290/edit/save";
 
-/// His form with these changes, before an operator ends his editing and saves hers.
-async fn met(his: &[(&str, &str)], hers: &[(&str, &str)]) -> Server {
-    let server = Server::start().await;
-    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let typed =
-        |form: Form, fields: &[(&str, &str)]| fields.iter().fold(form, |form, (name, value)| form.with(name, value));
-    let form = typed(park.edit(NO).await.form(SAVE), his);
-    park.submit(form).await;
+fn typed(form: Form, fields: &[(&str, &str)]) -> Form {
+    fields.iter().fold(form, |form, (name, value)| form.with(name, value))
+}
+
+/// An operator ends his editing, and saves hers.
+async fn saves_hers(server: &Server, hers: &[(&str, &str)]) {
+    let olivia = server.sign_in("olivia").await;
     olivia.submit(olivia.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
     olivia.submit(typed(olivia.edit(NO).await.form(SAVE), hers)).await.is(200);
-    server
+}
+
+/// His form is refused; hers is saved then. He goes on in another browser, which had no lease.
+async fn refused(his: &[(&str, &str)], hers: &[(&str, &str)]) -> (Server, Browser) {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    park.submit(typed(park.edit(NO).await.form(SAVE), his)).await;
+    saves_hers(&server, hers).await;
+    let elsewhere = server.sign_in("park").await;
+    (server, elsewhere)
+}
+
+/// Hers is saved while he types; he edits again, and sees the comparison.
+async fn compared(his: &[(&str, &str)], hers: &[(&str, &str)]) -> (Server, Browser, Page) {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let form = typed(park.edit(NO).await.form(SAVE), his);
+    saves_hers(&server, hers).await;
+    let again = park.submit(park.submit(form).await.form("/orders/2026-000290/edit")).await;
+    let page = park.submit(again.form(SAVE)).await;
+    (server, park, page)
 }
 
 /// Where [See it] on the order's page leads to.
@@ -30,8 +49,7 @@ async fn see_it(person: &Browser) -> Page {
 #[tokio::test]
 async fn refused_quantity_of_a_product_that_is_gone_can_not_be_saved_now() {
     for quantity in ["1000", "abc"] {
-        let server = met(&[("quantity-1", quantity)], &[("remove-1", "on")]).await;
-        let park = server.sign_in("park").await;
+        let (_server, park) = refused(&[("quantity-1", quantity)], &[("remove-1", "on")]).await;
         let page = see_it(&park).await;
         page.is(409).says("was removed from the order meanwhile");
         assert!(page.text().contains(&format!("Yours {quantity}")), "{}", page.text());
@@ -41,13 +59,8 @@ async fn refused_quantity_of_a_product_that_is_gone_can_not_be_saved_now() {
 
 #[tokio::test]
 async fn line_of_which_the_removal_is_taken_back_has_the_quantity_of_now() {
-    let server = Server::start().await;
-    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let form = park.edit(NO).await.form(SAVE).with("remove-1", "on").with("message", "Ring");
-    olivia.submit(olivia.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
-    olivia.submit(olivia.edit(NO).await.form(SAVE).with("quantity-1", "9")).await.is(200);
-    let again = park.submit(park.submit(form).await.form("/orders/2026-000290/edit")).await;
-    let compared = park.submit(again.form(SAVE)).await;
+    let his = [("remove-1", "on"), ("message", "Ring")];
+    let (server, park, compared) = compared(&his, &[("quantity-1", "9")]).await;
     let form = park.submit(compared.is(409).press(SAVE, "edit-first")).await.is(200).form(SAVE);
     assert_eq!((form.value("quantity-1"), form.value("remove-1")), ("9", ""), "it is ticked");
     park.submit(form.without("remove-1")).await.is(200);
@@ -56,25 +69,19 @@ async fn line_of_which_the_removal_is_taken_back_has_the_quantity_of_now() {
 
 #[tokio::test]
 async fn quantity_of_a_product_that_is_gone_is_named_when_the_rest_is_edited_first() {
-    let server = Server::start().await;
-    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
-    let form = park.edit(NO).await.form(SAVE).with("quantity-1", "7").with("message", "Ring");
-    olivia.submit(olivia.get("/locks").await.form("/locks/break").with("reason", "urgent")).await.is(200);
-    let product = server.order(NO).await.0.lines()[0].product().to_owned();
-    olivia.submit(olivia.edit(NO).await.form(SAVE).with("remove-1", "on")).await.is(200);
-    let again = park.submit(park.submit(form).await.form("/orders/2026-000290/edit")).await;
-    let compared = park.submit(again.form(SAVE)).await;
+    let his = [("quantity-1", "7"), ("message", "Ring")];
+    let (server, park, compared) = compared(&his, &[("remove-1", "on")]).await;
     let page = park.submit(compared.is(409).press(SAVE, "edit-first")).await;
-    let named = format!("except for what is not in the order any more: Quantity of {product}: 7");
-    page.is(200).says(&named);
+    let named = "except for what is not in the order any more: Quantity of 어린이 그림책 세트 12권: 7";
+    page.is(200).says(named);
     // Also after a mistake, and when that is put into another form.
     let refused = park.submit(page.form(SAVE).with("receiver.phone", "12")).await;
-    refused.says(&named);
+    refused.says(named);
     park.submit(refused.form("/orders/2026-000290/leave").without("form_id").without("beside")).await;
     let next = park.edit(NO).await;
     let (_, put_back, _) = offered(&next).expect("an offer");
     let page = park.submit(put_back).await;
-    page.says(&named);
+    page.says(named);
     park.submit(page.form(SAVE).with("receiver.phone", "010-2222-3333")).await.is(200);
     assert_eq!(server.order(NO).await.0.shipping().message(), "Ring");
 }
@@ -84,8 +91,7 @@ async fn product_that_was_added_beside_the_removal_of_all_others_stays() {
     let all: Vec<_> = [1, 2, 3, 4].map(|line| (format!("remove-{line}"), "on")).into();
     let all: Vec<_> = all.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let added = [("new-product", "Blue pen"), ("new-price", "500"), ("new-quantity", "1")];
-    let server = met(&all, &added).await;
-    let park = server.sign_in("park").await;
+    let (server, park) = refused(&all, &added).await;
     let page = see_it(&park).await;
     let text = page.is(409).text();
     assert!(!text.contains("would leave no product") && !text.contains("Quantity of Blue pen"), "{text}");
